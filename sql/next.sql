@@ -1,0 +1,1 @@
+SELECT snowflake_machine(snowflake_next());

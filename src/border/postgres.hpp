@@ -1,0 +1,45 @@
+// PostgreSQL's headers, for C++: the one place that includes them.
+//
+// The standard library's headers come first: after postgres.h they would undo its replacement of
+// snprintf and meet its macros (Min, Max, Abs, ERROR, …). Nothing below src/border includes this.
+#pragma once
+
+#include <atomic>
+#include <charconv>
+#include <cinttypes>
+#include <climits>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <ctime>
+#include <new>
+#include <string_view>
+#include <system_error>
+#include <type_traits>
+#include <utility>
+
+extern "C" {
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "access/xlog.h"
+#include "catalog/pg_type.h"
+#include "fmgr.h"
+#include "funcapi.h"
+#include "miscadmin.h"
+#include "pgstat.h"
+#include "postmaster/bgworker.h"
+#include "postmaster/interrupt.h"
+#include "storage/ipc.h"
+#include "storage/latch.h"
+#include "storage/lwlock.h"
+#include "storage/shmem.h"
+#include "utils/builtins.h"
+#include "utils/datetime.h"
+#include "utils/guc.h"
+#include "utils/rangetypes.h"
+#include "utils/timestamp.h"
+#include "utils/wait_event.h"
+}
+
+#include "src/border/compat.hpp"

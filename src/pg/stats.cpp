@@ -1,0 +1,72 @@
+// pg_stat_snowflake.
+#include "src/border/postgres.hpp"
+
+#include "src/generator/grant.hpp"
+#include "src/generator/stats.hpp"
+#include "src/pg/grant.hpp"
+#include "src/pg/settings.hpp"
+#include "src/pg/shmem.hpp"
+#include "src/pg/time.hpp"
+
+namespace snowflake {
+
+namespace {
+
+const char *status_of(const Stats &seen, int64 now_ms)
+{
+    if (RecoveryInProgress())
+        return "standby";
+    if (!seen.granted)
+        return "no machine id";
+    if (now_ms < 0)
+        return "clock before epoch";
+    if (now_ms >= end_of_time_ms)
+        return "used up";
+    if (seen.newest_ms - now_ms > clock_tolerance_ms)
+        return "clock went back";
+    return "issuing";
+}
+
+Datum milliseconds(int64 ms)
+{
+    Interval *span = static_cast<Interval *>(palloc0(sizeof(Interval)));
+    span->time = ms * 1000;
+    return IntervalPGetDatum(span);
+}
+
+} // namespace
+
+} // namespace snowflake
+
+extern "C" {
+
+PG_FUNCTION_INFO_V1(pg_stat_get_snowflake);
+
+// pg_stat_get_snowflake(out …): the one row of pg_stat_snowflake
+PGDLLEXPORT Datum pg_stat_get_snowflake(PG_FUNCTION_ARGS)
+{
+    using namespace snowflake;
+    require_preload();
+    TupleDesc columns;
+    if (get_call_result_type(fcinfo, nullptr, &columns) != TYPEFUNC_COMPOSITE)
+        elog(ERROR, "return type must be a row type");
+
+    const Stats seen = read_stats(shared()->generator, layout());
+    const int64 now_ms = SystemClock{epoch_unix_ms()}.now_ms();
+    const bool no_id_yet = !seen.granted || seen.last_id == 0;
+    Datum values[] = {
+        CStringGetTextDatum(status_of(seen, now_ms)),
+        CStringGetTextDatum(seen.granted ? block_text(seen.machines).text : ""),
+        Int64GetDatum(seen.last_id),
+        TimestampTzGetDatum(timestamp_of(seen.last_id >> timestamp_shift)),
+        Int64GetDatum(static_cast<int64>(seen.issued)),
+        Int64GetDatum(static_cast<int64>(seen.tick_waits)),
+        Int64GetDatum(static_cast<int64>(seen.clock_steps)),
+        milliseconds(seen.largest_step_ms),
+        TimestampTzGetDatum(timestamp_of(0)),
+        TimestampTzGetDatum(timestamp_of(end_of_time_ms)),
+    };
+    bool nulls[lengthof(values)] = {false, !seen.granted, no_id_yet, no_id_yet};
+    PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(columns), values, nulls)));
+}
+}
