@@ -153,7 +153,7 @@ void require_preload()
         return;
     ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
             errmsg("snowflake must be loaded via shared_preload_libraries"),
-            errdetail("The epoch, the layout and the newest id are fixed when the server starts."),
+            errdetail("Machine id, epoch and layout are set up when the server starts with it."),
             errhint("Add snowflake to shared_preload_libraries in postgresql.conf and restart the "
                     "server."));
 }
