@@ -101,6 +101,7 @@ public:
         // that waited as well.
         if (is_replaced())
             return begin(batch.left);
+        held_.left = 0;
         const std::uint32_t reserved = reserved_in(batch);
         shared_->void_tickets.fetch_sub(batch.left - reserved, std::memory_order_relaxed);
         if (reserved == batch.left)
@@ -121,7 +122,7 @@ private:
         }
         const Batch batch{ticket, count, width_, machine_field_};
         const auto last_ms = static_cast<std::int64_t>((ticket + count - 1) >> width_);
-        if (last_ms > now || last_ms >= ceiling_ms_) {
+        if (last_ms > now) {
             answer = hold(batch, last_ms, now);
             return true;
         }

@@ -42,14 +42,17 @@ inline std::int64_t close_grant(SharedState &shared, Layout layout) noexcept
         return 0;
 
     // acq_rel: nothing that follows may be seen before the word is closed.
-    const std::uint64_t next = slot.word.fetch_or(closed_bit, std::memory_order_acq_rel);
+    const std::uint64_t word = slot.word.fetch_or(closed_bit, std::memory_order_acq_rel);
     const std::uint64_t first = slot.first_ticket.load(std::memory_order_relaxed);
+    if (!(word & closed_bit)) {
+        slot.end_ticket.store(word, std::memory_order_release);
+        shared.closed_tickets.fetch_add(word - first, std::memory_order_relaxed);
+    }
+    const std::uint64_t end = slot.end_ticket.load(std::memory_order_relaxed);
+    if (end == first) // nothing was handed out; at the epoch there is no ticket before it, either
+        return slot.floor_ms.load(std::memory_order_relaxed);
     const int width = layout.sequence_bits() + slot.machine_bits.load(std::memory_order_relaxed);
-    if (next & closed_bit)
-        return static_cast<std::int64_t>((next & ~closed_bit) >> width) + 1;
-
-    shared.closed_tickets.fetch_add(next - first, std::memory_order_relaxed);
-    return static_cast<std::int64_t>((next - 1) >> width) + 1;
+    return static_cast<std::int64_t>((end - 1) >> width) + 1;
 }
 
 namespace detail {
@@ -69,6 +72,7 @@ inline void publish(SharedState &shared, Layout layout, const Grant &grant,
     slot.first_ticket.store(first, std::memory_order_relaxed);
     slot.machine_first.store(of_nothing ? -1 : grant.machines.first, std::memory_order_relaxed);
     slot.machine_bits.store(grant.machines.bits, std::memory_order_relaxed);
+    slot.end_ticket.store(0, std::memory_order_relaxed);
     slot.newest_ms.store(0, std::memory_order_relaxed);
     // release: a caller that slept since this slot was last current, and takes a ticket now, then
     // sees that the version has changed.

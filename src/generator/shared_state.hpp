@@ -36,7 +36,8 @@ struct GrantSlot {
     std::atomic<std::int64_t> floor_ms;                      // ids lie at or above it
     std::atomic<std::int64_t> floor_slack_ms; // how far below the floor the clock may stand, beyond
                                               // the tolerance, and be waited for
-    std::atomic<std::uint64_t> first_ticket;  // the word when the grant was opened
+    std::atomic<std::uint64_t> first_ticket;  // the word when the grant was opened,
+    std::atomic<std::uint64_t> end_ticket;    //   and when it was closed; 0 before that
     std::atomic<std::int32_t> machine_first;  // MachineBlock::first, or -1: a grant of nothing
     std::atomic<std::int32_t> machine_bits;   // MachineBlock::bits
 

@@ -25,14 +25,14 @@ namespace detail {
 
 // The id of the newest ticket below `next` whose millisecond has begun; 0 if there is none.
 inline std::int64_t last_id_before(std::uint64_t next, std::uint64_t first, int width,
-                                   std::int64_t newest_ms, std::int64_t machine_field) noexcept
+                                   std::int64_t begun_ms, std::int64_t machine_field) noexcept
 {
     if (next <= first)
         return 0;
     const std::uint64_t mask = (std::uint64_t{1} << width) - 1;
     std::uint64_t last = next - 1;
-    if (static_cast<std::int64_t>(last >> width) > newest_ms) // a ticket that is being waited for
-        last = static_cast<std::uint64_t>(newest_ms) << width | mask;
+    if (static_cast<std::int64_t>(last >> width) > begun_ms) // a ticket that is being waited for
+        last = static_cast<std::uint64_t>(begun_ms) << width | mask;
     if (last < first)
         return 0;
     return static_cast<std::int64_t>(last >> width) << timestamp_shift | machine_field |
@@ -64,11 +64,16 @@ inline Stats read_stats(const SharedState &shared, Layout layout) noexcept
         const bool closed = (word & closed_bit) != 0;
         const std::uint64_t advance = seen.granted && !closed ? word - first : 0;
         seen.issued = closed_tickets + advance - skipped - voided;
+        // Tickets at or above the ceiling were refused; those after the end of a closed grant as
+        // well.
+        const std::int64_t ceiling_ms = slot.ceiling_ms.load(std::memory_order_acquire);
+        const std::uint64_t next = closed ? slot.end_ticket.load(std::memory_order_acquire) : word;
+        const std::int64_t begun_ms = seen.newest_ms < ceiling_ms ? seen.newest_ms : ceiling_ms - 1;
         seen.last_id = 0;
         if (seen.granted)
             seen.last_id = detail::last_id_before(
-                word & ~closed_bit, first, layout.sequence_bits() + seen.machines.bits,
-                seen.newest_ms, std::int64_t{seen.machines.first} << layout.sequence_bits());
+                next, first, layout.sequence_bits() + seen.machines.bits, begun_ms,
+                std::int64_t{seen.machines.first} << layout.sequence_bits());
 
         if (shared.moves_begun.load(std::memory_order_acquire) == ended &&
             shared.version.load(std::memory_order_acquire) == version &&
