@@ -14,8 +14,10 @@ struct Stats {
     bool granted;          // false: no machine id, and the next two fields mean nothing
     MachineBlock machines; // of the current grant
     std::int64_t last_id;  // the id of its newest ticket whose millisecond has begun; 0 before that
-    std::int64_t newest_ms; // the newest clock reading of any caller under it
-    std::uint64_t issued;   // ids since the state was set up, under all grants
+    std::int64_t newest_ms;      // the newest clock reading of any caller under it
+    std::int64_t floor_ms;       // its ids lie at or above this,
+    std::int64_t floor_slack_ms; // and the clock is waited for so far below, beyond the tolerance
+    std::uint64_t issued;        // ids since the state was set up, under all grants
     std::uint64_t tick_waits;
     std::uint64_t clock_steps;
     std::int64_t largest_step_ms;
@@ -59,6 +61,8 @@ inline Stats read_stats(const SharedState &shared, Layout layout) noexcept
         seen.machines = {slot.machine_first.load(std::memory_order_acquire),
                          slot.machine_bits.load(std::memory_order_acquire)};
         seen.granted = seen.machines.first >= 0;
+        seen.floor_ms = slot.floor_ms.load(std::memory_order_acquire);
+        seen.floor_slack_ms = slot.floor_slack_ms.load(std::memory_order_acquire);
         seen.newest_ms = slot.newest_ms.load(std::memory_order_acquire);
 
         const bool closed = (word & closed_bit) != 0;

@@ -76,8 +76,10 @@ void log_the_end()
 
 void begin_granting(Shared &shared)
 {
-    if (now_ms() >= last_year_ms)
+    if (now_ms() >= last_year_ms) {
+        shared.end_logged_day.store(now_ms() / ms_per_day, std::memory_order_relaxed);
         log_the_end();
+    }
     // Nothing that an earlier run of this server issued lies beyond the present millisecond, for
     // ids leave only when the clock has reached them.
     publish(shared, machine_ids_setting(), Max(now_ms() + 1, 0));

@@ -22,7 +22,8 @@ const char *status_of(const Stats &seen, int64 now_ms)
         return "clock before epoch";
     if (now_ms >= end_of_time_ms)
         return "used up";
-    if (seen.newest_ms - now_ms > clock_tolerance_ms)
+    if (seen.newest_ms - now_ms > clock_tolerance_ms ||
+        seen.floor_ms - now_ms > clock_tolerance_ms + seen.floor_slack_ms)
         return "clock went back";
     return "issuing";
 }
