@@ -47,7 +47,8 @@ TAP_DIR ?= $(CURDIR)/tmp_check
 
 .PHONY: tap
 tap:
-	mkdir -p $(TAP_DIR)
+	rm -rf '$(TAP_DIR)'/tmp_check '$(TAP_DIR)'/data '$(TAP_DIR)'/log
+	mkdir -p '$(TAP_DIR)'
 	PATH='$(bindir)':"$$PATH" PG_REGRESS='$(PGXS_TEST)/regress/pg_regress' \
 	TESTDIR='$(TAP_DIR)' TESTDATADIR='$(TAP_DIR)/data' TESTLOGDIR='$(TAP_DIR)/log' \
 	prove -I '$(PGXS_TEST)/perl' -I '$(srcdir)/test/perl' $(PROVE_FLAGS) $(PROVE_TESTS)

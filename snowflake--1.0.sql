@@ -73,6 +73,12 @@ CREATE FUNCTION pg_stat_get_snowflake(
         OUT tick_waits bigint,
         OUT clock_steps bigint,
         OUT largest_clock_step interval,
+        OUT ceiling timestamptz,
+        OUT extensions bigint,
+        OUT grant_waits bigint,
+        OUT store_errors bigint,
+        OUT last_error text,
+        OUT last_error_at timestamptz,
         OUT epoch timestamptz,
         OUT used_up_at timestamptz)
     AS 'MODULE_PATHNAME', 'pg_stat_get_snowflake'
@@ -84,3 +90,33 @@ CREATE VIEW pg_stat_snowflake AS SELECT * FROM pg_stat_get_snowflake();
 COMMENT ON VIEW pg_stat_snowflake IS
     'what the generator of snowflake ids of this server does, since the server started';
 GRANT SELECT ON pg_stat_snowflake TO PUBLIC;
+
+CREATE FUNCTION snowflake_advance(id bigint) RETURNS void
+    AS 'MODULE_PATHNAME', 'snowflake_advance'
+    LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE COST 100;
+COMMENT ON FUNCTION snowflake_advance(bigint) IS
+    'makes this server never generate an id at or below this one, whatever its clock says';
+REVOKE EXECUTE ON FUNCTION snowflake_advance(bigint) FROM PUBLIC;
+
+CREATE FUNCTION snowflake_get_grants(
+        OUT machine_id text,
+        OUT source text,
+        OUT host text,
+        OUT data_directory text,
+        OUT system_identifier numeric,
+        OUT timeline integer,
+        OUT granted timestamptz,
+        OUT ended timestamptz,
+        OUT ceiling timestamptz)
+    RETURNS SETOF record
+    AS 'MODULE_PATHNAME', 'snowflake_get_grants'
+    LANGUAGE C VOLATILE STRICT PARALLEL SAFE COST 1000 ROWS 256;
+COMMENT ON FUNCTION snowflake_get_grants() IS
+    'the rows of the view snowflake_grants';
+REVOKE EXECUTE ON FUNCTION snowflake_get_grants() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION snowflake_get_grants() TO pg_monitor;
+
+CREATE VIEW snowflake_grants AS SELECT * FROM snowflake_get_grants();
+COMMENT ON VIEW snowflake_grants IS
+    'the machine ids that this data directory was granted, oldest first: the newest 256';
+GRANT SELECT ON snowflake_grants TO pg_monitor;

@@ -51,16 +51,80 @@ public:
         if (offset > seen_span_ || is_replaced()) [[unlikely]] {
             if (!examine(ticket, 1, now, answer))
                 answer = begin(1);
+            else if (answer.verdict == Verdict::wait)
+                shared_->tick_waits.fetch_add(1, std::memory_order_relaxed);
             return false;
         }
         id = seen_id_ + static_cast<std::int64_t>(offset);
         return true;
     }
 
+    // How far ahead of the clock the word may be for a call to take tickets there and wait for
+    // them. If it is further, calls wait without any: so calls that are cancelled while they wait,
+    // however many, cannot push the word on, and those that follow still find it within this of the
+    // clock.
+    static constexpr std::int64_t max_lead_ms = 10;
+
     // Takes `count` tickets: at least 1, at most layout.max_sequence() + 1, so that a call never
     // holds more than a millisecond's worth. Tickets of an earlier answer to wait that was never
     // resumed are lost.
     Answer begin(std::uint32_t count) noexcept
+    {
+        const Answer answer = take(count);
+        if (answer.verdict == Verdict::wait && answer.reason == Reason::tick)
+            shared_->tick_waits.fetch_add(1, std::memory_order_relaxed);
+        return answer;
+    }
+
+    // After an answer to wait, once the clock is there or the waiting was given up for the moment:
+    // the tickets held, or wait on, or a refusal.
+    Answer resume() noexcept
+    {
+        const Batch batch = held_;
+        if (batch.left == 0) // it waited without a ticket
+            return take(wanted_);
+        if (is_replaced())
+            return take(batch.left);
+
+        const Answer checked = check_clock(clock_.now_ms());
+        if (checked.verdict == Verdict::refused)
+            return checked;
+        const auto last_ms =
+            static_cast<std::int64_t>((batch.ticket + batch.left - 1) >> batch.width);
+        if (checked.now_ms < last_ms)
+            return wait(Reason::tick, batch, last_ms, checked.now_ms);
+
+        // The last look before the ids leave: the switch to another grant is one moment, for calls
+        // that waited as well.
+        if (is_replaced())
+            return take(batch.left);
+        held_.left = 0;
+        const std::uint32_t reserved = reserved_in(batch);
+        shared_->void_tickets.fetch_sub(batch.left - reserved, std::memory_order_relaxed);
+        if (reserved == batch.left)
+            return take(batch.left);
+        return {Verdict::issued, Reason::none, batch, last_ms, checked.now_ms};
+    }
+
+    // The grant under which the newest answer was given; ids of a Batch that outlives it are void.
+    std::uint64_t version() const noexcept { return version_; }
+
+    // Counts the rest of a batch that will not be issued.
+    void give_up(Batch &batch) noexcept
+    {
+        shared_->void_tickets.fetch_add(batch.left, std::memory_order_relaxed);
+        batch.left = 0;
+    }
+
+    // Whether another grant has been published since this version.
+    bool is_replaced_since(std::uint64_t version) const noexcept
+    {
+        return shared_->version.load(std::memory_order_acquire) != version;
+    }
+
+private:
+    // begin(), but for counting a wait.
+    Answer take(std::uint32_t count) noexcept
     {
         wanted_ = count;
         held_.left = 0;
@@ -79,37 +143,6 @@ public:
         }
     }
 
-    // After an answer to wait, once the clock is there or the waiting was given up for the moment:
-    // the tickets held, or wait on, or a refusal.
-    Answer resume() noexcept
-    {
-        const Batch batch = held_;
-        if (batch.left == 0) // it waited for the grant to be changed, and holds no ticket
-            return begin(wanted_);
-        if (is_replaced())
-            return begin(batch.left);
-
-        const Answer checked = check_clock(clock_.now_ms());
-        if (checked.verdict == Verdict::refused)
-            return checked;
-        const auto last_ms =
-            static_cast<std::int64_t>((batch.ticket + batch.left - 1) >> batch.width);
-        if (checked.now_ms < last_ms)
-            return {Verdict::wait, Reason::tick, batch, last_ms, checked.now_ms};
-
-        // The last look before the ids leave: the switch to another grant is one moment, for calls
-        // that waited as well.
-        if (is_replaced())
-            return begin(batch.left);
-        held_.left = 0;
-        const std::uint32_t reserved = reserved_in(batch);
-        shared_->void_tickets.fetch_sub(batch.left - reserved, std::memory_order_relaxed);
-        if (reserved == batch.left)
-            return begin(batch.left);
-        return {Verdict::issued, Reason::none, batch, last_ms, checked.now_ms};
-    }
-
-private:
     // What these tickets, just taken, are worth. False if they are void.
     [[gnu::noinline]] bool examine(std::uint64_t ticket, std::uint32_t count, std::int64_t now,
                                    Answer &answer) noexcept
@@ -160,13 +193,15 @@ private:
             // A word of another grant may have another width; it must not be measured with this
             // one.
             if (is_replaced() || (word & closed_bit))
-                return wait_for_change(now);
+                return wait(Reason::changing, {}, now + 1, now);
             const std::int64_t ms = static_cast<std::int64_t>(word >> width_);
             if ((ms > now ? ms : now) >= ceiling_ms_) {
                 ceiling_ms_ = slot_->ceiling_ms.load(std::memory_order_acquire);
                 if ((ms > now ? ms : now) >= ceiling_ms_)
                     return refuse_at_ceiling(now);
             }
+            if (ms - now > max_lead_ms)
+                return wait(Reason::tick, {}, ms, now);
             if (ms >= now)
                 break;
             shared_->moves_begun.fetch_add(1, std::memory_order_acq_rel);
@@ -230,22 +265,17 @@ private:
                                   std::int64_t now) noexcept
     {
         shared_->void_tickets.fetch_add(batch.left, std::memory_order_relaxed);
-        seen_ms_ = unseen; // the next call shall look at the clock and the word first
         if (last_ms >= ceiling_ms_)
             ceiling_ms_ = slot_->ceiling_ms.load(std::memory_order_acquire);
         if (last_ms >= ceiling_ms_)
             return refuse_at_ceiling(now);
         held_ = batch;
-        shared_->tick_waits.fetch_add(1, std::memory_order_relaxed);
-        return {Verdict::wait, Reason::tick, batch, last_ms, now};
+        return wait(Reason::tick, batch, last_ms, now);
     }
 
     // Whether another grant has been published since this caller read the current one. acquire:
     // with a ticket of a slot that was reopened meanwhile, the new version is seen too.
-    bool is_replaced() const noexcept
-    {
-        return shared_->version.load(std::memory_order_acquire) != version_;
-    }
+    bool is_replaced() const noexcept { return is_replaced_since(version_); }
 
     // Reads the current grant, which must be published whole: again if it changed in between.
     void read_grant() noexcept
@@ -263,10 +293,10 @@ private:
         }
     }
 
-    Answer wait_for_change(std::int64_t now) noexcept
+    Answer wait(Reason reason, const Batch &batch, std::int64_t ms, std::int64_t now) noexcept
     {
-        seen_ms_ = unseen;
-        return {Verdict::wait, Reason::changing, {}, now + 1, now};
+        seen_ms_ = unseen; // the next call shall look at the clock and the word first
+        return {Verdict::wait, reason, batch, ms, now};
     }
 
     Answer refuse(Reason reason, std::int64_t ms, std::int64_t now) noexcept

@@ -17,6 +17,7 @@ struct Stats {
     std::int64_t newest_ms;      // the newest clock reading of any caller under it
     std::int64_t floor_ms;       // its ids lie at or above this,
     std::int64_t floor_slack_ms; // and the clock is waited for so far below, beyond the tolerance
+    std::int64_t ceiling_ms;     // they lie below this
     std::uint64_t issued;        // ids since the state was set up, under all grants
     std::uint64_t tick_waits;
     std::uint64_t clock_steps;
@@ -61,6 +62,7 @@ inline Stats read_stats(const SharedState &shared, Layout layout) noexcept
         seen.machines = {slot.machine_first.load(std::memory_order_acquire),
                          slot.machine_bits.load(std::memory_order_acquire)};
         seen.granted = seen.machines.first >= 0;
+        seen.ceiling_ms = slot.ceiling_ms.load(std::memory_order_acquire);
         seen.floor_ms = slot.floor_ms.load(std::memory_order_acquire);
         seen.floor_slack_ms = slot.floor_slack_ms.load(std::memory_order_acquire);
         seen.newest_ms = slot.newest_ms.load(std::memory_order_acquire);
@@ -70,9 +72,9 @@ inline Stats read_stats(const SharedState &shared, Layout layout) noexcept
         seen.issued = closed_tickets + advance - skipped - voided;
         // Tickets at or above the ceiling were refused; those after the end of a closed grant as
         // well.
-        const std::int64_t ceiling_ms = slot.ceiling_ms.load(std::memory_order_acquire);
         const std::uint64_t next = closed ? slot.end_ticket.load(std::memory_order_acquire) : word;
-        const std::int64_t begun_ms = seen.newest_ms < ceiling_ms ? seen.newest_ms : ceiling_ms - 1;
+        const std::int64_t begun_ms =
+            seen.newest_ms < seen.ceiling_ms ? seen.newest_ms : seen.ceiling_ms - 1;
         seen.last_id = 0;
         if (seen.granted)
             seen.last_id = detail::last_id_before(

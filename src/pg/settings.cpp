@@ -8,17 +8,22 @@
 namespace snowflake {
 
 int clock_tolerance_ms;
+int grant_timeout_ms;
 
 namespace {
 
 constexpr const char *default_epoch = "2025-01-01 00:00:00+00";
 constexpr int default_clock_tolerance_ms = 1000;
+constexpr int default_reserve_ahead_ms = 2000;
+constexpr int min_reserve_ahead_ms = 100;
+constexpr int default_grant_timeout_ms = 5000;
 constexpr int max_clock_tolerance_ms = 3'600'000;
 
 // Where PostgreSQL keeps the values.
 char *machine_id_value;
 char *epoch_value;
 int machine_bits_value = default_machine_bits;
+int reserve_ahead_value = -1;
 
 bool defined = false;
 int64 epoch_in_use;
@@ -76,6 +81,15 @@ bool check_machine_id(char **value, void **, GucSource)
     return false;
 }
 
+bool check_reserve_ahead(int *value, void **, GucSource)
+{
+    if (*value == -1 || *value >= min_reserve_ahead_ms)
+        return true;
+    GUC_check_errdetail("%d ms is less than what one write of the state may take.", *value);
+    GUC_check_errhint("Set it to -1, for the default, or to %d ms or more.", min_reserve_ahead_ms);
+    return false;
+}
+
 struct Setting {
     const char *name;
     void (*define)(const char *name);
@@ -113,6 +127,22 @@ constexpr Setting settings[] = {
              &clock_tolerance_ms, default_clock_tolerance_ms, 0, max_clock_tolerance_ms, PGC_SIGHUP,
              GUC_UNIT_MS, nullptr, nullptr, nullptr);
      }},
+    {"snowflake.reserve_ahead",
+     [](const char *name) {
+         DefineCustomIntVariable(name, "How far ahead of the clock the ceiling of ids is recorded.",
+                                 "So long may a disk be away, and so long a restart after a crash "
+                                 "waits. -1: 2 seconds.",
+                                 &reserve_ahead_value, -1, -1, 3'600'000, PGC_SIGHUP, GUC_UNIT_MS,
+                                 check_reserve_ahead, nullptr, nullptr);
+     }},
+    {"snowflake.grant_timeout",
+     [](const char *name) {
+         DefineCustomIntVariable(
+             name, "How long a call waits for the right to generate ids.",
+             "It has to be waited for after a start, and when the disk does not take the mark.",
+             &grant_timeout_ms, default_grant_timeout_ms, 0, 3'600'000, PGC_USERSET, GUC_UNIT_MS,
+             nullptr, nullptr, nullptr);
+     }},
 };
 
 // Defines one setting. PostgreSQL only warns of a wrong value that the configuration file gave to
@@ -144,6 +174,11 @@ bool settings_are_defined() { return defined; }
 Layout layout() { return {machine_bits_value}; }
 
 int64 epoch_unix_ms() { return epoch_in_use; }
+
+int64 reserve_ahead_ms()
+{
+    return reserve_ahead_value == -1 ? default_reserve_ahead_ms : reserve_ahead_value;
+}
 
 MachineIds machine_ids_setting() { return parse_machine_ids(machine_id_value, layout()); }
 

@@ -22,6 +22,12 @@ int64 epoch_unix_ms(); // the epoch, in milliseconds since 1970-01-01 00:00 UTC
 // snowflake.clock_tolerance, as of this process's last reload.
 extern int clock_tolerance_ms;
 
+// snowflake.reserve_ahead, as of this process's last reload: how far the ceiling runs ahead.
+int64 reserve_ahead_ms();
+
+// snowflake.grant_timeout: how long a call waits for the granter.
+extern int grant_timeout_ms;
+
 // snowflake.machine_id as of this process's last reload. Only the granter asks; everybody else
 // takes the machine ids from shared memory.
 MachineIds machine_ids_setting();

@@ -1,8 +1,10 @@
 #include "src/border/postgres.hpp"
 
+#include <unistd.h>
+
 #include "src/pg/shmem.hpp"
 
-#include "src/pg/grant.hpp"
+#include "src/pg/granter.hpp"
 #include "src/pg/settings.hpp"
 
 namespace snowflake {
@@ -16,17 +18,21 @@ shmem_startup_hook_type previous_startup_hook;
 
 Shared *memory;
 
-Size memory_size()
-{
-    const Size machines = Size{1} << layout().machine_bits;
-    return offsetof(Shared, marks) + machines * sizeof(std::atomic<int64>);
-}
-
 void request()
 {
     if (previous_request_hook != nullptr)
         previous_request_hook();
-    RequestAddinShmemSpace(memory_size());
+    RequestAddinShmemSpace(sizeof(Shared));
+}
+
+// Whether recovery is about to replay what another server wrote: a standby, a restore from an
+// archive, or a base backup.
+bool starts_as_replica()
+{
+    for (const char *sign : {"standby.signal", "recovery.signal", "backup_label"})
+        if (access(sign, F_OK) == 0)
+            return true;
+    return false;
 }
 
 // Runs in the postmaster before any other process exists, again after a crash, which makes shared
@@ -38,12 +44,15 @@ void start_up()
 
     bool found = false;
     LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
-    void *place = ShmemInitStruct("snowflake", memory_size(), &found);
+    void *place = ShmemInitStruct("snowflake", sizeof(Shared), &found);
     memory = static_cast<Shared *>(place);
     if (!found) {
-        memset(place, 0, memory_size());
+        memset(place, 0, sizeof(Shared));
         new (place) Shared{};
-        begin_granting(*memory);
+        ConditionVariableInit(&memory->granter_acted);
+        SpinLockInit(&memory->error_lock);
+        memory->started_as_replica = starts_as_replica();
+        check_state_at_start(*memory);
     }
     LWLockRelease(AddinShmemInitLock);
     process_generator.attach(memory->generator, layout(), SystemClock{epoch_unix_ms()},

@@ -9,22 +9,51 @@
 
 namespace snowflake {
 
+enum class GrantStatus : uint32 {
+    pending, // the granter has not come to it yet: the server starts, or is a standby
+    none,    // snowflake.machine_id is empty
+    granted,
+};
+
 struct Shared {
     SharedState generator;
+
+    // Written by the granter.
+    std::atomic<GrantStatus> status;
+    std::atomic<Latch *> granter_latch; // to wake it; NULL while there is none
+    std::atomic<uint64> extensions;     // of ceilings
+    std::atomic<uint64> store_errors;
+
+    // Set once, before any other process exists.
+    bool started_as_replica;     // recovery replays what another server wrote
+    TimestampTz checkpoint_time; // then: no commit from before what it replays is newer
+
+    // Written by backends.
+    std::atomic<bool> extension_wanted; // a call has come to the ceiling
+    std::atomic<uint64> grant_waits;    // calls that waited for the granter
+    std::atomic<int64> advance_to_ms;   // snowflake_advance(): no id below this one any more …
+    std::atomic<int64> advanced_to_ms;  // … and what the granter has made durable of it
 
     // The day (days since the epoch) on which the nearing end of the 41 bits was last logged.
     std::atomic<int64> end_logged_day;
 
-    // One mark per machine id, 2^machine_bits of them: no id at or above that millisecond has ever
-    // been issued under it. Written by the granter only (grant.cpp).
-    std::atomic<int64> marks[FLEXIBLE_ARRAY_MEMBER];
+    // Broadcast by the granter when it has done, or failed to do, what a call may wait for.
+    ConditionVariable granter_acted;
+
+    // The granter's newest error and when it was; guarded by the lock. Empty: none since the last
+    // success.
+    slock_t error_lock;
+    TimestampTz error_at;
+    char error[256];
 };
 
 static_assert(alignof(Shared) <= PG_CACHE_LINE_SIZE, "ShmemInitStruct aligns to no more than that");
 static_assert(std::is_trivially_destructible_v<Shared>);
+static_assert(std::atomic<GrantStatus>::is_always_lock_free);
+static_assert(std::atomic<Latch *>::is_always_lock_free);
+static_assert(std::atomic<bool>::is_always_lock_free);
 
-// Asks for the memory and has it set up, with the first grant, when the server has it. For
-// _PG_init.
+// Asks for the memory and has it set up when the server has it. For _PG_init.
 void request_shared_memory();
 
 // NULL where the library was not preloaded.

@@ -3,7 +3,7 @@
 
 #include "src/generator/grant.hpp"
 #include "src/generator/stats.hpp"
-#include "src/pg/grant.hpp"
+#include "src/pg/granter.hpp"
 #include "src/pg/settings.hpp"
 #include "src/pg/shmem.hpp"
 #include "src/pg/time.hpp"
@@ -16,8 +16,11 @@ const char *status_of(const Stats &seen, int64 now_ms)
 {
     if (RecoveryInProgress())
         return "standby";
-    if (!seen.granted)
+    const GrantStatus status = shared()->status.load(std::memory_order_acquire);
+    if (status == GrantStatus::none)
         return "no machine id";
+    if (status == GrantStatus::pending)
+        return "starting";
     if (now_ms < 0)
         return "clock before epoch";
     if (now_ms >= end_of_time_ms)
@@ -25,6 +28,8 @@ const char *status_of(const Stats &seen, int64 now_ms)
     if (seen.newest_ms - now_ms > clock_tolerance_ms ||
         seen.floor_ms - now_ms > clock_tolerance_ms + seen.floor_slack_ms)
         return "clock went back";
+    if (granter_error().text[0] != '\0')
+        return "not recorded";
     return "issuing";
 }
 
@@ -53,6 +58,8 @@ PGDLLEXPORT Datum pg_stat_get_snowflake(PG_FUNCTION_ARGS)
         elog(ERROR, "return type must be a row type");
 
     const Stats seen = read_stats(shared()->generator, layout());
+    const GranterError error = granter_error();
+    const bool failed = error.text[0] != '\0';
     const int64 now_ms = SystemClock{epoch_unix_ms()}.now_ms();
     const bool no_id_yet = !seen.granted || seen.last_id == 0;
     Datum values[] = {
@@ -64,10 +71,18 @@ PGDLLEXPORT Datum pg_stat_get_snowflake(PG_FUNCTION_ARGS)
         Int64GetDatum(static_cast<int64>(seen.tick_waits)),
         Int64GetDatum(static_cast<int64>(seen.clock_steps)),
         milliseconds(seen.largest_step_ms),
+        TimestampTzGetDatum(timestamp_of(seen.ceiling_ms)),
+        Int64GetDatum(static_cast<int64>(shared()->extensions.load(std::memory_order_relaxed))),
+        Int64GetDatum(static_cast<int64>(shared()->grant_waits.load(std::memory_order_relaxed))),
+        Int64GetDatum(static_cast<int64>(shared()->store_errors.load(std::memory_order_relaxed))),
+        CStringGetTextDatum(error.text),
+        TimestampTzGetDatum(error.at),
         TimestampTzGetDatum(timestamp_of(0)),
         TimestampTzGetDatum(timestamp_of(end_of_time_ms)),
     };
-    bool nulls[lengthof(values)] = {false, !seen.granted, no_id_yet, no_id_yet};
+    bool nulls[lengthof(values)] = {false, !seen.granted, no_id_yet, no_id_yet,     false,
+                                    false, false,         false,     !seen.granted, false,
+                                    false, false,         !failed,   !failed};
     PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(columns), values, nulls)));
 }
 }

@@ -2,7 +2,7 @@
 
 #include "src/pg/worker.hpp"
 
-#include "src/pg/grant.hpp"
+#include "src/pg/granter.hpp"
 #include "src/pg/shmem.hpp"
 
 namespace snowflake {
@@ -22,8 +22,17 @@ void register_worker()
 
 } // namespace snowflake
 
-// Sleeps until it is signalled, without a time-out: an idle server has no wake-ups from it. It
-// looks at the setting once when it starts, for a reload may have come while it was away.
+namespace {
+
+void forget_latch(int, Datum)
+{
+    snowflake::shared()->granter_latch.store(nullptr, std::memory_order_release);
+}
+
+} // namespace
+
+// Runs the granter: when it asks to be called again, when a backend needs it, and after a reload.
+// An idle server has no wake-ups from it.
 extern "C" PGDLLEXPORT void snowflake_worker_main(Datum)
 {
     pqsignal(SIGHUP, SignalHandlerForConfigReload);
@@ -31,15 +40,21 @@ extern "C" PGDLLEXPORT void snowflake_worker_main(Datum)
     BackgroundWorkerUnblockSignals();
     const uint32 wait = snowflake::wait_event("SnowflakeWorker");
 
+    snowflake::granter_start();
+    before_shmem_exit(forget_latch, 0);
+    snowflake::shared()->granter_latch.store(MyLatch, std::memory_order_release);
     for (;;) {
-        if (ShutdownRequestPending)
-            proc_exit(1); // by anyone but the shutting postmaster: to be started again
+        if (ShutdownRequestPending) {
+            snowflake::granter_stop();
+            proc_exit(1); // if it was not the shutting postmaster that asked: to be started again
+        }
         if (ConfigReloadPending) {
             ConfigReloadPending = false;
             ProcessConfigFile(PGC_SIGHUP);
         }
-        snowflake::follow_setting(*snowflake::shared());
-        (void) WaitLatch(MyLatch, WL_LATCH_SET | WL_EXIT_ON_PM_DEATH, -1, wait);
+        const long next = snowflake::granter_step();
+        (void) WaitLatch(MyLatch, WL_LATCH_SET | WL_EXIT_ON_PM_DEATH | (next >= 0 ? WL_TIMEOUT : 0),
+                         next, wait);
         ResetLatch(MyLatch);
         CHECK_FOR_INTERRUPTS();
     }

@@ -277,7 +277,7 @@ sub idle
     $session->quit;
 
     print STDERR 'idle: ', idle_seconds, " seconds\n";
-    sleep 5; # what starting and the session left to do
+    sleep 30; # the worker looks after the ceiling for 20 seconds after the last id
     my %pid_of = $server->processes;
     die "no process named snowflake\n" unless $pid_of{snowflake};
     my %before = map { $_ => wake_ups($pid_of{$_}) } keys %pid_of;

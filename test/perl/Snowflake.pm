@@ -5,6 +5,7 @@ package Snowflake;
 use strict;
 use warnings;
 use Exporter 'import';
+use File::Path ();
 use IO::Handle;
 use IPC::Open2;
 use POSIX ();
@@ -14,7 +15,7 @@ use Test::More;
 use Time::HiRes qw(time usleep);
 
 our @EXPORT = qw(
-  start_server configure switch_to wait_in_server wait_event_name
+  start_server configure forget_marks switch_to wait_in_server wait_event_name
   error_of is_refused
   start_client ask_to_stop stop_clients wait_for_clients
   ids_of errors_of seconds_of count_duplicates count_disorder runs_by_time block_has machine_of
@@ -89,6 +90,14 @@ sub switch_to
 		ALTER SYSTEM SET snowflake.machine_id = '$machine_id';
 		SELECT pg_reload_conf()});
 	wait_in_server($node, "machine_id IS NOT DISTINCT FROM nullif('$machine_id', '')");
+	return;
+}
+
+# Makes a server that does not run forget what it ever issued, so that it can have another layout.
+sub forget_marks
+{
+	my ($node) = @_;
+	File::Path::remove_tree($node->data_dir . '/pg_snowflake');
 	return;
 }
 

@@ -63,7 +63,9 @@ sub mixed
 	my ($what, $machine_bits, $machines, $ids, $rounds) = @_;
 	$node->append_conf('postgresql.conf',
 		"snowflake.machine_bits = $machine_bits\nsnowflake.machine_id = '$machines'");
-	$node->restart;
+	$node->stop;
+	forget_marks($node);
+	$node->start;
 	my $one = "COPY (SELECT snowflake_next() FROM (SELECT generate_series(1, $ids)) s) TO STDOUT;";
 	my $series = "COPY (SELECT snowflake_next($ids)) TO STDOUT;";
 	my $endless =

@@ -86,10 +86,12 @@ set_case(
 	'shared_preload_libraries' => 'snowflake',
 	'snowflake.machine_id' => '65535',
 	'snowflake.machine_bits' => '16');
+forget_marks($node);
 $node->start;
 is($node->safe_psql('postgres', 'SELECT snowflake_machine(snowflake_next())'),
 	'65535', 'the range of a machine id follows machine_bits');
 $node->stop;
+forget_marks($node);
 
 # With other libraries, in any order, and named twice.
 my @lists = ('snowflake, snowflake');

@@ -15,6 +15,40 @@ namespace {
 
 constexpr int per_ms = 64; // ids per millisecond with 16 machine bits
 
+// Calls that are given up ------------------------------------------------------------------------
+
+TEST(GivenUp, HoweverManyCallsWaitAndAreGivenUpTheWordStaysNearTheClock)
+{
+    Server server(max_machine_bits);
+    server.grant(5);
+    Caller storm = server.caller();
+    for (int i = 0; i < 10'000; i++)
+        storm.begin(per_ms);
+
+    Caller caller = server.caller();
+    server.now += Caller::max_lead_ms + 2;
+    EXPECT_EQ(caller.begin(1).verdict, Verdict::issued);
+}
+
+TEST(GivenUp, ACallThatWaitsWithoutATicketGetsOneWhenTheWordIsNear)
+{
+    Server server(max_machine_bits);
+    server.grant(5);
+    Caller storm = server.caller();
+    while (storm.begin(per_ms).batch.left > 0)
+        ;
+
+    Caller caller = server.caller();
+    const Answer waits = caller.begin(2);
+    ASSERT_EQ(waits.verdict, Verdict::wait);
+    EXPECT_EQ(waits.reason, Reason::tick);
+    EXPECT_EQ(waits.batch.left, 0u);
+    server.now = waits.ms + 1;
+    const Answer served = caller.resume();
+    EXPECT_EQ(served.verdict, Verdict::issued);
+    EXPECT_EQ(served.batch.left, 2u);
+}
+
 // The clock goes back ----------------------------------------------------------------------------
 
 // A server whose clock has read `start_ms` and which has issued an id there.

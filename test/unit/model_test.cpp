@@ -183,6 +183,10 @@ private:
             ASSERT_TRUE(granted_ && !open_);
             return;
         }
+        if (got.verdict == Verdict::wait && got.batch.left == 0) { // without a ticket
+            ASSERT_GT(got.ms - got.now_ms, Generator<ManualClock>::max_lead_ms);
+            return;
+        }
         if (!(held && before.ticket == got.batch.ticket && before.left == got.batch.left &&
               before.machine_field == got.batch.machine_field))
             check_taken(got.batch.ticket, got.batch.left);
