@@ -20,7 +20,7 @@ our @EXPORT = qw(
   ids_of_drawer errors_of_drawers
   count_repeats examine_runs count_overlaps
   start_session ask
-  run_of stop_immediately kill_backend kill_worker kill_postmaster
+  run_of try_query stop_immediately kill_backend kill_worker kill_postmaster
   pid_of_postmaster pid_of_worker
   next_id first_call ms_of_id ms_now
   state_file state_bytes put_state fails_to_start
@@ -287,9 +287,16 @@ sub first_call
 sub run_of
 {
 	my ($node) = @_;
-	my ($stdout, $stderr);
-	my $status = $node->psql('postgres', $run_query, stdout => \$stdout, stderr => \$stderr);
-	return $status == 0 ? $stdout : undef;
+	return try_query($node, $run_query);
+}
+
+# The answer of a server that may be going down or coming up; undef if there is none.
+sub try_query
+{
+	my ($node, $sql) = @_;
+	my ($stdout) = run_command(
+		[ $node->installed_command('psql'), '-XAtq', '-d', $node->connstr('postgres'), '-c', $sql ]);
+	return $stdout eq '' ? undef : $stdout;
 }
 
 # The faults: each takes the server down, and returns when it is down or, if it starts again by itself,
@@ -333,9 +340,8 @@ sub kill_backend
 	return kill_one(
 		$node,
 		sub {
-			return ($node->safe_psql('postgres',
-					"SELECT pid FROM pg_stat_activity WHERE application_name = 'drawer' LIMIT 1")
-				  =~ /(\d+)/)[0];
+			return try_query($node,
+				"SELECT pid FROM pg_stat_activity WHERE application_name = 'drawer' LIMIT 1");
 		});
 }
 

@@ -14,6 +14,9 @@ $seed = $seed ? srand($seed) : srand;
 open(my $progress, '>&=', 3) or die "file descriptor 3: $!";
 $progress->autoflush;
 
+# Ends by way of the END blocks, which stop the server and the clients.
+$SIG{INT} = $SIG{TERM} = $SIG{HUP} = sub { exit 1 };
+
 my $reserve_ms = 1000;
 my @machine_ids = (1 .. 16);
 my $began = time;
@@ -79,11 +82,7 @@ sub reload_machine
 	wait_until(
 		'the machine id has changed',
 		sub {
-			my ($stdout, $stderr);
-			my $status = $node->psql(
-				'postgres', 'SELECT machine_id FROM pg_stat_snowflake',
-				stdout => \$stdout, stderr => \$stderr);
-			return $status == 0 && $stdout eq "$new";
+			(try_query($node, 'SELECT machine_id FROM pg_stat_snowflake') // '') eq "$new";
 		});
 	$machine = $new;
 	return;

@@ -4,12 +4,17 @@
 use strict;
 use warnings;
 use Faults;
-use List::Util qw(max min shuffle);
+use List::Util qw(max min shuffle sum);
 use Snowflake;
 use Test::More;
 
-my $rounds_of_each = 25;
-my $reserve_ms = 300;
+my %rounds = (
+	'immediate stop' => 20,
+	'SIGKILL of the postmaster' => 20,
+	'SIGKILL of a backend' => 30,
+	'SIGKILL of the worker' => 30);
+my $rounds = sum(values %rounds);
+my $reserve_ms = 200;
 
 # By how much a process may be held up on a busy machine.
 my $leeway_ms = 700;
@@ -65,7 +70,7 @@ sub draw_after_crash
 
 my @drawers = start_drawers($node, 4);
 my %late;
-foreach my $fault (shuffle map { ($_) x $rounds_of_each } keys %faults)
+foreach my $fault (shuffle map { ($_) x $rounds{$_} } keys %faults)
 {
 	drawers_go_on(@drawers);
 	push @{ $late{$fault} }, draw_after_crash($faults{$fault}->());
@@ -76,7 +81,7 @@ stop_drawers(@drawers);
 foreach my $fault (sort keys %faults)
 {
 	my @late = @{ $late{$fault} };
-	is(scalar @late, $rounds_of_each, "$fault: rounds");
+	is(scalar @late, $rounds{$fault}, "$fault: rounds");
 	is(scalar(grep { $_ > $leeway_ms } @late),
 		0, "$fault: no restart waits for longer than reserve_ahead")
 	  or diag("ms late: @late");
@@ -86,10 +91,10 @@ note("longest wait of the first call after a crash: $longest_ms ms");
 my ($repeats, $all) = count_repeats(\@drawers, @own);
 my ($disorder, @runs) = examine_runs(@drawers);
 note("$all ids in " . @runs . ' runs of the server');
-cmp_ok($all, '>', 100 * 4 * $rounds_of_each, 'ids were drawn all the time');
+cmp_ok($all, '>', 100 * $rounds, 'ids were drawn all the time');
 is($repeats, 0, 'no id comes twice');
 is($disorder, 0, 'each client received its ids in ascending order');
-is(scalar @runs, 4 * $rounds_of_each + 1, 'clients drew in every run of the server');
+is(scalar @runs, $rounds + 1, 'clients drew in every run of the server');
 my @before = grep { $runs[$_]{high} >= $ceilings[$_] } 0 .. $#ceilings;
 my @after = grep { min($runs[ $_ + 1 ]{low}, $own[$_]) < $ceilings[$_] } 0 .. $#ceilings;
 is("@before", '', 'all ids before a crash lie below the ceiling that was on disk');
