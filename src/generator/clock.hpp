@@ -17,7 +17,17 @@ struct SystemClock {
     std::int64_t now_ms() const noexcept
     {
         const timespec now = read();
-        return std::int64_t{now.tv_sec} * 1000 + now.tv_nsec / 1'000'000 - epoch_unix_ms;
+        return std::int64_t{now.tv_sec} * 1000 + now.tv_nsec / ns_per_ms - epoch_unix_ms;
+    }
+
+    // Whether it reads this millisecond: now_ms() == ms, but cheaper, for a millisecond that is
+    // less than 2^42 away from 1970 and from the epoch.
+    bool reads(std::int64_t ms) const noexcept
+    {
+        const timespec now = read();
+        const std::uint64_t now_ns = static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 +
+                                     static_cast<std::uint64_t>(now.tv_nsec);
+        return now_ns - static_cast<std::uint64_t>((ms + epoch_unix_ms) * ns_per_ms) < ns_per_ms;
     }
 
     // Nanoseconds until this millisecond begins; zero or negative once it has begun. Meant for
@@ -25,10 +35,12 @@ struct SystemClock {
     std::int64_t ns_until(std::int64_t ms) const noexcept
     {
         const timespec now = read();
-        return (ms + epoch_unix_ms - std::int64_t{now.tv_sec} * 1000) * 1'000'000 - now.tv_nsec;
+        return (ms + epoch_unix_ms - std::int64_t{now.tv_sec} * 1000) * ns_per_ms - now.tv_nsec;
     }
 
 private:
+    static constexpr std::int64_t ns_per_ms = 1'000'000;
+
     static timespec read() noexcept
     {
         timespec now;
@@ -42,6 +54,7 @@ struct ManualClock {
     std::atomic<std::int64_t> *ms;
 
     std::int64_t now_ms() const noexcept { return ms->load(std::memory_order_acquire); }
+    bool reads(std::int64_t this_ms) const noexcept { return now_ms() == this_ms; }
 };
 
 } // namespace snowflake

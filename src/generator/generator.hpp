@@ -39,8 +39,7 @@ public:
     // not, `answer` is what begin(1) would have said, and the result is false.
     [[gnu::always_inline]] bool next(std::int64_t &id, Answer &answer) noexcept
     {
-        const std::int64_t now = clock_.now_ms();
-        if (now != seen_ms_) [[unlikely]] {
+        if (!clock_.reads(seen_ms_)) [[unlikely]] {
             answer = begin(1);
             return false;
         }
@@ -49,10 +48,7 @@ public:
         const std::uint64_t ticket = slot_->word.fetch_add(1, std::memory_order_acq_rel);
         const std::uint64_t offset = ticket - seen_ticket_;
         if (offset > seen_span_ || is_replaced()) [[unlikely]] {
-            if (!examine(ticket, 1, now, answer))
-                answer = begin(1);
-            else if (answer.verdict == Verdict::wait)
-                shared_->tick_waits.fetch_add(1, std::memory_order_relaxed);
+            answer = begin_with(ticket);
             return false;
         }
         id = seen_id_ + static_cast<std::int64_t>(offset);
@@ -123,6 +119,17 @@ public:
     }
 
 private:
+    // begin(1), for a caller that has taken its ticket.
+    [[gnu::noinline]] Answer begin_with(std::uint64_t ticket) noexcept
+    {
+        Answer answer;
+        if (!examine(ticket, 1, clock_.now_ms(), answer))
+            return begin(1);
+        if (answer.verdict == Verdict::wait)
+            shared_->tick_waits.fetch_add(1, std::memory_order_relaxed);
+        return answer;
+    }
+
     // begin(), but for counting a wait.
     Answer take(std::uint32_t count) noexcept
     {
@@ -320,7 +327,7 @@ private:
         return batch.machine_field == 0 && carried ? 1 : 0;
     }
 
-    static constexpr std::int64_t unseen = INT64_MIN;
+    static constexpr std::int64_t unseen = 1 - (std::int64_t{1} << 42); // no clock is so far back
 
     // The first line of memory is what every call needs.
     alignas(64) std::int64_t seen_ms_ =

@@ -53,6 +53,34 @@ TEST(SystemClock, IsNegativeBeforeItsEpoch)
     EXPECT_LT(SystemClock{year_3000}.now_ms(), 0);
 }
 
+TEST(SystemClock, KnowsTheMillisecondThatItReads)
+{
+    for (const std::int64_t epoch : {std::int64_t{0}, epoch_2025}) {
+        const SystemClock clock{epoch};
+        int sure = 0;
+        for (int round = 0; round < 200'000; round++) {
+            const std::int64_t before = clock.now_ms();
+            const bool reads_before = clock.reads(before);
+            const bool reads_next = clock.reads(before + 1);
+            const bool reads_last = clock.reads(before - 1);
+            if (clock.now_ms() != before)
+                continue;
+            ASSERT_TRUE(reads_before);
+            ASSERT_FALSE(reads_next);
+            ASSERT_FALSE(reads_last);
+            sure++;
+        }
+        EXPECT_GT(sure, 1000);
+    }
+}
+
+// A generator that has seen no millisecond yet asks for this one.
+TEST(SystemClock, NeverReadsAMillisecondOfLongAgo)
+{
+    for (const std::int64_t epoch : {std::int64_t{0}, epoch_2025})
+        EXPECT_FALSE(SystemClock{epoch}.reads(1 - (std::int64_t{1} << 42)));
+}
+
 TEST(SystemClock, TellsTheNanosecondsUntilAMillisecondBegins)
 {
     for (const std::int64_t epoch : {std::int64_t{0}, epoch_2025}) {

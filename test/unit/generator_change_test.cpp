@@ -208,6 +208,8 @@ struct EventfulClock {
             readings->erase(readings->begin());
         return reading();
     }
+
+    bool reads(std::int64_t) const { return false; } // spends no reading: the call asks for one
 };
 
 // The call under test reads the clock a first time when it begins. That reading lies before the
