@@ -22,8 +22,11 @@ extern "C" {
 #include "postgres.h"
 
 #include "access/htup_details.h"
+#include "access/rmgr.h"
+#include "access/xact.h"
 #include "access/xlog.h"
-#include "access/xlogrecovery.h"
+#include "access/xlog_internal.h"
+#include "access/xlogreader.h"
 #include "catalog/pg_control.h"
 #include "catalog/pg_type.h"
 #include "common/controldata_utils.h"

@@ -2,6 +2,8 @@
 // cannot change under a running server.
 #include "src/border/postgres.hpp"
 
+#include "src/pg/decode.hpp"
+
 #include "src/id/layout.hpp"
 #include "src/pg/settings.hpp"
 #include "src/pg/time.hpp"
@@ -10,19 +12,12 @@ namespace snowflake {
 
 namespace {
 
-// The argument as an id; raises an error if it cannot be one.
-int64 id_argument(int64 id)
+Parts parts_of(int64 id)
 {
     require_preload();
-    if (unlikely(id < 0))
-        ereport(ERROR, errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-                errmsg("snowflake id must not be negative"),
-                errdetail("%lld is not a snowflake id.", static_cast<long long>(id)),
-                errhint("A snowflake id is a bigint from 0 to 9223372036854775807."));
-    return id;
+    require_id(id);
+    return layout().decode(id);
 }
-
-Parts parts_of(int64 id) { return layout().decode(id_argument(id)); }
 
 void require_field(const char *field, int32 value, int32 largest)
 {
@@ -59,6 +54,15 @@ TimeBound time_bound(const RangeBound &bound)
 }
 
 } // namespace
+
+void require_id(int64 id)
+{
+    if (unlikely(id < 0))
+        ereport(ERROR, errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+                errmsg("snowflake id must not be negative"),
+                errdetail("%lld is not a snowflake id.", static_cast<long long>(id)),
+                errhint("A snowflake id is a bigint from 0 to 9223372036854775807."));
+}
 
 } // namespace snowflake
 

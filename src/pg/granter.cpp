@@ -42,8 +42,6 @@ int64 last_use_at_ms;      //   and when it last changed, in monotonic_ms()
 int64 last_failure_at_ms;  // of a write, in monotonic_ms(); 0 if the last one succeeded
 int64 replayed_written_at; // in monotonic_ms()
 
-int64 now_ms() { return SystemClock{epoch_unix_ms()}.now_ms(); }
-
 int64 now_unix_ms() { return SystemClock{}.now_ms(); }
 
 GrantSlot &current_slot()
@@ -69,16 +67,23 @@ int64 word_ms()
 
 void set_error(const char *text)
 {
+    const TimestampTz now = text[0] != '\0' ? GetCurrentTimestamp() : 0;
     SpinLockAcquire(&shared()->error_lock);
     strlcpy(shared()->error, text, sizeof(shared()->error));
-    shared()->error_at = text[0] != '\0' ? GetCurrentTimestamp() : 0;
+    shared()->error_at = now;
     SpinLockRelease(&shared()->error_lock);
 }
+
+TimestampTz newest_replayed() { return shared()->replayed_until.load(std::memory_order_acquire); }
 
 // Writes the state. The log hears of a failure when it is a new one, and of its end.
 bool save()
 {
+    LWLockAcquire(shared()->state_lock, LW_EXCLUSIVE);
+    if (RecoveryInProgress())
+        state->header.replayed_us = Max(state->header.replayed_us, newest_replayed());
     const StoreProblem problem = write_state(state);
+    LWLockRelease(shared()->state_lock);
     const GranterError before = granter_error();
     if (problem.happened()) {
         last_failure_at_ms = monotonic_ms();
@@ -265,30 +270,29 @@ bool extend()
     return true;
 }
 
-// snowflake_advance(): a floor for all machine ids. True if the current grant must be replaced by
-// one that starts there.
-bool take_advance()
+// snowflake_advance(): a floor for all machine ids.
+void take_advance()
 {
     const int64 wanted_ms = shared()->advance_to_ms.load(std::memory_order_acquire);
-    if (wanted_ms <= shared()->advanced_to_ms.load(std::memory_order_relaxed))
-        return false;
-    state->header.floor_ms = Max(state->header.floor_ms, wanted_ms);
-    return true;
+    if (wanted_ms <= state->header.floor_ms)
+        return;
+    state->header.floor_ms = wanted_ms;
+    floor_is_new = true;
 }
 
+// The state's floor is on disk.
 void confirm_advance()
 {
-    shared()->advanced_to_ms.store(state->header.floor_ms, std::memory_order_release);
-    ConditionVariableBroadcast(&shared()->granter_acted);
+    const int64 floor_ms = state->header.floor_ms;
+    if (shared()->advanced_to_ms.exchange(floor_ms, std::memory_order_acq_rel) != floor_ms)
+        ConditionVariableBroadcast(&shared()->granter_acted);
 }
 
-// While recovery goes on: keeps the newest replayed commit's time in the state.
+// While recovery goes on: keeps the newest time that was replayed in the state.
 long watch_recovery()
 {
-    const TimestampTz replayed = GetLatestXTime();
-    if (replayed > state->header.replayed_us &&
+    if (newest_replayed() > state->header.replayed_us &&
         monotonic_ms() - replayed_written_at >= standby_poll_ms) {
-        state->header.replayed_us = replayed;
         stamp(state->header);
         replayed_written_at = monotonic_ms();
         (void) save();
@@ -298,22 +302,18 @@ long watch_recovery()
 }
 
 // The end of recovery. Ids that were issued elsewhere and have reached this server are older than
-// the newest commit that it has replayed, whatever its own clock says: it starts above.
+// the newest end of a transaction that it has replayed, whatever its own clock says: it starts
+// above.
 void leave_recovery()
 {
     recovery_is_over = true;
-    const TimestampTz replayed =
-        Max(Max(GetLatestXTime(), state->header.replayed_us), shared()->checkpoint_time);
-    if (replayed == 0)
-        return;
-    const int64 floor_ms = Min(ms_of(replayed) + 1 + reserve_ahead_ms(), end_of_time_ms);
-    if (floor_ms > state->header.floor_ms) {
-        state->header.replayed_us = replayed;
-        state->header.floor_ms = floor_ms;
-        floor_is_new = true;
-    }
     if (!shared()->started_as_replica)
         return;
+    const TimestampTz replayed = Max(newest_replayed(), state->header.replayed_us);
+    const int64 floor_ms = Min(ms_of(replayed) + 1 + reserve_ahead_ms(), end_of_time_ms);
+    state->header.floor_ms = Max(state->header.floor_ms, floor_ms);
+    state->header.replayed_us = 0; // what it said, the floor says from now on
+    floor_is_new = true;
     const GrantRecord *last = state->last_grant();
     const Place here = place_here();
     if (last != nullptr && machine_ids_setting().configured &&
@@ -331,8 +331,8 @@ void leave_recovery()
                     "a machine id of its own."));
 }
 
-// When the checkpoint was made from which recovery is about to start, or a later one. All commits
-// before it are older; all later ones will be replayed.
+// When the checkpoint was made from which recovery is about to start, or a later one. What is older
+// will not be replayed.
 TimestampTz checkpoint_time()
 {
     bool crc_ok;
@@ -340,6 +340,61 @@ TimestampTz checkpoint_time()
     const TimestampTz time = time_t_to_timestamptz(control->checkPointCopy.time + 1);
     pfree(control);
     return time;
+}
+
+// The epoch and the layout are those of the ids that were generated before.
+void require_same_ids(const StateHeader &header)
+{
+    if (header.epoch_unix_ms != epoch_unix_ms())
+        ereport(ERROR, errcode(ERRCODE_CONFIG_FILE_ERROR),
+                errmsg("snowflake.epoch is not the one that this data directory's ids have"),
+                errdetail("It is set to %lld, and was %lld when ids were first generated "
+                          "(milliseconds since 1970).",
+                          static_cast<long long>(epoch_unix_ms()),
+                          static_cast<long long>(header.epoch_unix_ms)),
+                errhint("Set snowflake.epoch to '%lld'.",
+                        static_cast<long long>(header.epoch_unix_ms)));
+    if (header.machine_bits != layout().machine_bits)
+        ereport(ERROR, errcode(ERRCODE_CONFIG_FILE_ERROR),
+                errmsg("snowflake.machine_bits is not what this data directory's ids have"),
+                errdetail("It is set to %d, and was %d when ids were first generated.",
+                          layout().machine_bits, header.machine_bits),
+                errhint("Set snowflake.machine_bits to %d.", header.machine_bits));
+}
+
+void warn_if_copied(const Place &then)
+{
+    const Place here = place_here();
+    const MachineIds ids = machine_ids_setting();
+    if (ids.configured && is_copied(then, here))
+        ereport(WARNING,
+                errmsg("this data directory, which bears snowflake.machine_id %s, was copied",
+                       block_text(ids.machines).text),
+                errdetail("It was on host \"%s\" in \"%s\", and is on host \"%s\" in \"%s\".",
+                          then.host, then.directory, here.host, here.directory),
+                errhint("If the original server still runs, both generate the same ids: give "
+                        "this one a machine id of its own."));
+}
+
+void warn_of(const StoreProblem &problem)
+{
+    if (problem.happened())
+        ereport(WARNING, errmsg("snowflake: %s", problem.text));
+}
+
+// Before recovery: what another server wrote up to the checkpoint counts as replayed, and is on
+// disk before the rest is, so that the next start knows of it whenever this one ends.
+void prepare_for_replay(Shared &shared, State *found)
+{
+    // A replica whose recovery was over, but which ended before it could draw the consequence.
+    if (found->header.replayed_us > 0)
+        shared.started_as_replica = true;
+    if (!shared.started_as_replica)
+        return;
+    stamp(found->header);
+    found->header.replayed_us = Max(found->header.replayed_us, checkpoint_time());
+    shared.replayed_until.store(found->header.replayed_us, std::memory_order_relaxed);
+    warn_of(write_state(found));
 }
 
 // Whether ids have been used lately.
@@ -353,14 +408,19 @@ bool in_use()
     return last_use_at_ms != 0 && monotonic_ms() - last_use_at_ms < linger_ms;
 }
 
+// How far the ceiling is ahead of what is being used.
+int64 ms_left()
+{
+    return current_slot().ceiling_ms.load(std::memory_order_relaxed) - Max(now_ms(), word_ms());
+}
+
 // Keeps the ceiling ahead while ids are used.
 long extend_if_due(bool wanted)
 {
     if (!in_use() && !wanted)
         return -1;
-    const int64 left =
-        current_slot().ceiling_ms.load(std::memory_order_relaxed) - Max(now_ms(), word_ms());
-    if ((wanted || left <= reserve_ahead_ms() / 2) && !extend())
+    const long half_ms = static_cast<long>(reserve_ahead_ms() / 2);
+    if ((wanted || ms_left() <= half_ms) && !extend())
         return retry_ms;
     // A floor further ahead than the reserve: the calls that wait for it are served when it is not.
     const int64 too_early = word_ms() - now_ms() - reserve_ahead_ms();
@@ -368,7 +428,9 @@ long extend_if_due(bool wanted)
         shared()->extension_wanted.store(true, std::memory_order_release);
         return too_early + 1;
     }
-    return Max(reserve_ahead_ms() / 2, 50);
+    // The next time half of it is used, unless it is ahead as far as it may be and yet used up.
+    const int64 due_in = ms_left() - half_ms;
+    return due_in > 0 ? static_cast<long>(Min(due_in, half_ms)) : half_ms;
 }
 
 long act(bool wanted)
@@ -378,12 +440,12 @@ long act(bool wanted)
     const bool follows =
         setting.configured ? setting.machines == current
                            : shared()->status.load(std::memory_order_relaxed) == GrantStatus::none;
-    const bool advance = take_advance() || floor_is_new;
-    const bool overtaken = advance && setting.configured && state->header.floor_ms > word_ms();
+    take_advance();
+    const bool overtaken = floor_is_new && setting.configured && state->header.floor_ms > word_ms();
     if (!follows || overtaken) {
         if (!claim(setting))
             return retry_ms;
-    } else if (advance && !save()) {
+    } else if (floor_is_new && !save()) {
         return retry_ms;
     }
     confirm_advance();
@@ -419,6 +481,26 @@ GranterError granter_error()
     return result;
 }
 
+GranterExcuse granter_excuse()
+{
+    GranterExcuse excuse;
+    const GranterError error = granter_error();
+    if (error.text[0] == '\0' && IsUnderPostmaster &&
+        shared()->granter_latch.load(std::memory_order_acquire) == nullptr) {
+        excuse.detail = "The snowflake background worker does not run.";
+        excuse.hint = psprintf("It needs one of max_worker_processes (%d), and is started again a "
+                               "second after it ended; the server's log says why it ended.",
+                               max_worker_processes);
+        return excuse;
+    }
+    excuse.detail = error.text[0] != '\0' ? pstrdup(error.text)
+                                          : "The snowflake background worker has not answered.";
+    excuse.hint = psprintf("It is tried again until file \"%s\" in the data directory can be "
+                           "written. snowflake.grant_timeout (%d ms) is how long a call waits.",
+                           state_file, grant_timeout_ms);
+    return excuse;
+}
+
 void log_the_end()
 {
     ereport(WARNING,
@@ -431,8 +513,6 @@ void log_the_end()
 void check_state_at_start(Shared &shared)
 {
     publish_none(shared.generator, layout());
-    if (shared.started_as_replica)
-        shared.checkpoint_time = checkpoint_time();
     if (now_ms() >= last_year_ms) {
         shared.end_logged_day.store(now_ms() / ms_per_day, std::memory_order_relaxed);
         log_the_end();
@@ -440,34 +520,24 @@ void check_state_at_start(Shared &shared)
 
     State *found = allocate_state();
     if (read_state(found)) {
-        const StateHeader &header = found->header;
-        if (header.epoch_unix_ms != epoch_unix_ms())
-            ereport(ERROR, errcode(ERRCODE_CONFIG_FILE_ERROR),
-                    errmsg("snowflake.epoch is not the one that this data directory's ids have"),
-                    errdetail("It is set to %lld, and was %lld when ids were first generated "
-                              "(milliseconds since 1970).",
-                              static_cast<long long>(epoch_unix_ms()),
-                              static_cast<long long>(header.epoch_unix_ms)),
-                    errhint("Set snowflake.epoch to '%lld'.",
-                            static_cast<long long>(header.epoch_unix_ms)));
-        if (header.machine_bits != layout().machine_bits)
-            ereport(ERROR, errcode(ERRCODE_CONFIG_FILE_ERROR),
-                    errmsg("snowflake.machine_bits is not what this data directory's ids have"),
-                    errdetail("It is set to %d, and was %d when ids were first generated.",
-                              layout().machine_bits, header.machine_bits),
-                    errhint("Set snowflake.machine_bits to %d.", header.machine_bits));
-        const Place here = place_here();
-        const MachineIds ids = machine_ids_setting();
-        if (ids.configured && is_copied(header.place, here))
-            ereport(WARNING,
-                    errmsg("this data directory, which bears snowflake.machine_id %s, was copied",
-                           block_text(ids.machines).text),
-                    errdetail("It was on host \"%s\" in \"%s\", and is on host \"%s\" in \"%s\".",
-                              header.place.host, header.place.directory, here.host, here.directory),
-                    errhint("If the original server still runs, both generate the same ids: give "
-                            "this one a machine id of its own."));
+        require_same_ids(found->header);
+        warn_if_copied(found->header.place);
     }
+    prepare_for_replay(shared, found);
     pfree(found);
+}
+
+void record_replay()
+{
+    State *found = allocate_state();
+    LWLockAcquire(shared()->state_lock, LW_EXCLUSIVE);
+    if (!read_state(found))
+        stamp(found->header);
+    found->header.replayed_us = Max(found->header.replayed_us, newest_replayed());
+    const StoreProblem problem = write_state(found);
+    LWLockRelease(shared()->state_lock);
+    pfree(found);
+    warn_of(problem);
 }
 
 void granter_start()
@@ -512,11 +582,8 @@ long granter_step()
 void granter_stop()
 {
     if (RecoveryInProgress()) {
-        const TimestampTz replayed = GetLatestXTime();
-        if (replayed > state->header.replayed_us) {
-            state->header.replayed_us = replayed;
+        if (newest_replayed() > state->header.replayed_us)
             (void) save();
-        }
         return;
     }
     if (current_machines().first < 0 && !floor_is_new)

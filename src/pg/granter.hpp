@@ -14,7 +14,8 @@
 namespace snowflake {
 
 // In the postmaster, before any process exists: refuses a state file that is damaged, or of another
-// epoch or layout, and warns of one that was copied from elsewhere. Publishes "no grant yet".
+// epoch or layout, and warns of one that was copied from elsewhere. Publishes "no grant yet". Where
+// another server's WAL is about to be replayed, the state says so from then on.
 void check_state_at_start(Shared &shared);
 
 // Reads the state, and takes over what an earlier granter of this server has left open.
@@ -23,6 +24,10 @@ void granter_start();
 // Does what is due: claims, switches, extends, records. Returns after how many milliseconds it
 // wants to be called again, or -1 for when somebody wakes it.
 long granter_step();
+
+// In the startup process, when all is replayed and the server is not promoted yet: puts the newest
+// time that was replayed into the state, so that it is known whenever the server ends.
+void record_replay();
 
 // Closes the grant and records its true end, so that the next start waits for nothing.
 void granter_stop();
@@ -38,6 +43,14 @@ struct GranterError {
     TimestampTz at;
 };
 GranterError granter_error();
+
+// Why a call has waited for the granter in vain, for an error's detail and hint; in the current
+// memory context.
+struct GranterExcuse {
+    const char *detail;
+    const char *hint;
+};
+GranterExcuse granter_excuse();
 
 // A machine block as snowflake.machine_id writes it: "7" or "8-11".
 struct BlockText {

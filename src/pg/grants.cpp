@@ -1,6 +1,7 @@
 // snowflake_grants, the history of grants, and snowflake_advance().
 #include "src/border/postgres.hpp"
 
+#include "src/pg/decode.hpp"
 #include "src/pg/granter.hpp"
 #include "src/pg/local_store.hpp"
 #include "src/pg/settings.hpp"
@@ -39,13 +40,8 @@ void put_grant(ReturnSetInfo *result, const GrantRecord &grant)
 
 void check_advance(int64 id)
 {
-    const int64 ahead_ms = (id >> timestamp_shift) - SystemClock{epoch_unix_ms()}.now_ms();
-    if (id < 0)
-        ereport(ERROR, errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-                errmsg("snowflake id must not be negative"),
-                errdetail("%lld is not a snowflake id.", static_cast<long long>(id)),
-                errhint("A snowflake id is a bigint from 0 to 9223372036854775807."));
-    if (ahead_ms > advance_at_most_ms)
+    require_id(id);
+    if ((id >> timestamp_shift) - now_ms() > advance_at_most_ms)
         ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
                 errmsg("snowflake id is too far in the future to advance to"),
                 errdetail("Its timestamp is %s; until the clock has passed it, no id could be "
@@ -73,14 +69,10 @@ void advance_to(int64 floor_ms)
     ConditionVariableCancelSleep();
     if (shared()->advanced_to_ms.load(std::memory_order_acquire) >= floor_ms)
         return;
-    const GranterError error = granter_error();
+    const GranterExcuse excuse = granter_excuse();
     ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
             errmsg("could not record in time that snowflake ids are to be advanced"),
-            errdetail("%s", error.text[0] != '\0'
-                                ? error.text
-                                : "The snowflake background worker has not answered."),
-            errhint("It is done as soon as file \"%s\" in the data directory can be written.",
-                    state_file));
+            errdetail("%s", excuse.detail), errhint("%s", excuse.hint));
 }
 
 } // namespace

@@ -89,20 +89,15 @@ pg_noinline void warn_of_the_end(int64 ms)
 
 [[noreturn]] void refuse_without_grant(const Answer &answer)
 {
-    const GranterError error = granter_error();
-    const char *reason =
-        error.text[0] != '\0' ? error.text : "The snowflake background worker has not answered.";
+    const GranterExcuse excuse = granter_excuse();
     ereport(
         ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
         errmsg("cannot generate a snowflake id: the right to do so could not be recorded in time"),
         answer.reason == Reason::ceiling
             ? errdetail("Ids up to %s are used up. %s", timestamptz_to_str(timestamp_of(answer.ms)),
-                        reason)
-            : errdetail("%s", reason),
-        errhint("Ids are generated again as soon as file \"pg_snowflake/state\" in the data "
-                "directory can be written. snowflake.grant_timeout (%d ms) is how long a call "
-                "waits.",
-                grant_timeout_ms));
+                        excuse.detail)
+            : errdetail("%s", excuse.detail),
+        errhint("%s", excuse.hint));
 }
 
 [[noreturn]] void refuse(const Answer &answer)

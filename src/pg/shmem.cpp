@@ -16,6 +16,8 @@ namespace {
 shmem_request_hook_type previous_request_hook;
 shmem_startup_hook_type previous_startup_hook;
 
+constexpr const char *lock_name = "SnowflakeState";
+
 Shared *memory;
 
 void request()
@@ -23,6 +25,7 @@ void request()
     if (previous_request_hook != nullptr)
         previous_request_hook();
     RequestAddinShmemSpace(sizeof(Shared));
+    RequestNamedLWLockTranche(lock_name, 1);
 }
 
 // Whether recovery is about to replay what another server wrote: a standby, a restore from an
@@ -51,6 +54,7 @@ void start_up()
         new (place) Shared{};
         ConditionVariableInit(&memory->granter_acted);
         SpinLockInit(&memory->error_lock);
+        memory->state_lock = &GetNamedLWLockTranche(lock_name)->lock;
         memory->started_as_replica = starts_as_replica();
         check_state_at_start(*memory);
     }

@@ -24,9 +24,12 @@ struct Shared {
     std::atomic<uint64> extensions;     // of ceilings
     std::atomic<uint64> store_errors;
 
-    // Set once, before any other process exists.
-    bool started_as_replica;     // recovery replays what another server wrote
-    TimestampTz checkpoint_time; // then: no commit from before what it replays is newer
+    // Set before any other process exists.
+    bool started_as_replica; // recovery replays, or has replayed, what another server wrote
+    LWLock *state_lock;      // held by whoever writes the state file
+
+    // Written by the startup process: the newest end of a transaction that recovery has replayed.
+    std::atomic<TimestampTz> replayed_until;
 
     // Written by backends.
     std::atomic<bool> extension_wanted; // a call has come to the ceiling

@@ -12,21 +12,22 @@ namespace snowflake {
 
 namespace {
 
-const char *status_of(const Stats &seen, int64 now_ms)
+const char *status_of(const Stats &seen)
 {
     if (RecoveryInProgress())
         return "standby";
+    const int64 now = now_ms();
     const GrantStatus status = shared()->status.load(std::memory_order_acquire);
     if (status == GrantStatus::none)
         return "no machine id";
     if (status == GrantStatus::pending)
         return "starting";
-    if (now_ms < 0)
+    if (now < 0)
         return "clock before epoch";
-    if (now_ms >= end_of_time_ms)
+    if (now >= end_of_time_ms)
         return "used up";
-    if (seen.newest_ms - now_ms > clock_tolerance_ms ||
-        seen.floor_ms - now_ms > clock_tolerance_ms + seen.floor_slack_ms)
+    if (seen.newest_ms - now > clock_tolerance_ms ||
+        seen.floor_ms - now > clock_tolerance_ms + seen.floor_slack_ms)
         return "clock went back";
     if (granter_error().text[0] != '\0')
         return "not recorded";
@@ -60,10 +61,9 @@ PGDLLEXPORT Datum pg_stat_get_snowflake(PG_FUNCTION_ARGS)
     const Stats seen = read_stats(shared()->generator, layout());
     const GranterError error = granter_error();
     const bool failed = error.text[0] != '\0';
-    const int64 now_ms = SystemClock{epoch_unix_ms()}.now_ms();
     const bool no_id_yet = !seen.granted || seen.last_id == 0;
     Datum values[] = {
-        CStringGetTextDatum(status_of(seen, now_ms)),
+        CStringGetTextDatum(status_of(seen)),
         CStringGetTextDatum(seen.granted ? block_text(seen.machines).text : ""),
         Int64GetDatum(seen.last_id),
         TimestampTzGetDatum(timestamp_of(seen.last_id >> timestamp_shift)),

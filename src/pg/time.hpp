@@ -3,6 +3,7 @@
 
 #include "src/border/postgres.hpp"
 
+#include "src/generator/clock.hpp"
 #include "src/id/layout.hpp"
 #include "src/pg/settings.hpp"
 
@@ -11,6 +12,9 @@ namespace snowflake {
 // 2000-01-01 00:00 UTC in milliseconds since 1970.
 inline constexpr int64 postgres_epoch_unix_ms =
     (POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE) * INT64CONST(86'400'000);
+
+// The clock's reading, in milliseconds since the epoch; negative before it.
+inline int64 now_ms() { return SystemClock{epoch_unix_ms()}.now_ms(); }
 
 // The millisecond of a timestamp, rounded down, counted from the epoch; negative before it. Minus
 // and plus infinity are INT64_MIN and INT64_MAX.

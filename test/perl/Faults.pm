@@ -21,7 +21,7 @@ our @EXPORT = qw(
   count_repeats examine_runs count_overlaps
   start_session ask
   run_of try_query stop_immediately kill_backend kill_worker kill_postmaster
-  pid_of_postmaster pid_of_worker
+  pid_of_worker
   next_id first_call ms_of_id ms_now
   state_file state_bytes put_state fails_to_start
   ceiling_ms check_broken_disk
@@ -351,40 +351,13 @@ sub kill_worker
 	return kill_one($node, sub { return pid_of_worker($node) });
 }
 
-# The postmaster of a running server.
-sub pid_of_postmaster
-{
-	my ($node) = @_;
-	my ($pid) = slurp_file($node->data_dir . '/postmaster.pid') =~ /^(\d+)/;
-	return $pid;
-}
-
-# The worker, which pg_stat_activity does not show, for it is in no database. Waits until it runs.
+# The worker. Waits until it runs.
 sub pid_of_worker
 {
 	my ($node) = @_;
 	my $pid;
-	wait_until(
-		'the worker runs',
-		sub {
-			($pid) = grep { (eval { slurp_file("/proc/$_/cmdline") } // '') =~ /: snowflake\b/ }
-			  children_of(pid_of_postmaster($node));
-			return defined $pid;
-		});
+	wait_until('the worker runs', sub { ($pid) = worker_pids($node); return defined $pid });
 	return $pid;
-}
-
-# The processes that have this parent; the state and the parent follow the name, which may be anything.
-sub children_of
-{
-	my ($parent) = @_;
-	my @children;
-	foreach my $file (glob('/proc/[0-9]*/stat'))
-	{
-		my $stat = eval { slurp_file($file) } // next;    # it has just ended
-		push @children, $1 if $stat =~ /^(\d+) \(.*\) \w (\d+)/s && $2 == $parent;
-	}
-	return @children;
 }
 
 sub kill_postmaster

@@ -13,7 +13,7 @@ use Test::More;
 use Time::HiRes qw(usleep);
 
 our @EXPORT = qw(
-  new_primary new_copy start_at move_clock kill_server child_pids
+  new_primary new_copy start_at move_clock kill_server
   start_writing rows_of draw await_ids
   count_repeats is_new is_behind is_waiting
   grants_of state_of warnings_of
@@ -77,30 +77,14 @@ sub start_at
 	return $node->start(%options);
 }
 
-sub postmaster_pid
-{
-	my ($node) = @_;
-	my ($pid) = split /\n/, slurp_file($node->data_dir . '/postmaster.pid');
-	return $pid;
-}
-
-# The processes of a running server but the postmaster, those whose titles match.
-sub child_pids
-{
-	my ($node, $title) = @_;
-	my $postmaster = postmaster_pid($node);
-	my @rows = map { [ split(' ', $_, 3) ] } split /\n/, `ps -A -o pid= -o ppid= -o args=`;
-	return
-	  map { $_->[0] } grep { $_->[1] == $postmaster && $_->[2] =~ ($title // qr/./) } @rows;
-}
-
 # Ends all of a server's processes by SIGKILL, as a machine that fails does.
 sub kill_server
 {
 	my ($node) = @_;
-	my @pids = child_pids($node);
-	kill('STOP', postmaster_pid($node));    # so that it starts no other
-	push @pids, child_pids($node);
+	my $postmaster = pid_of_postmaster($node);
+	my @pids = children_of($postmaster);
+	kill('STOP', $postmaster);    # so that it starts no other
+	push @pids, children_of($postmaster);
 	kill('KILL', @pids);
 	$node->kill9;
 	wait_until('the killed processes are gone', sub { !grep { kill(0, $_) } @pids });
@@ -132,8 +116,12 @@ sub rows_of
 sub draw
 {
 	my ($node, $count) = @_;
-	return map { $_ + 0 }
-	  split /\n/, $node->safe_psql('postgres', "SELECT snowflake_next($count)");
+	my $seconds = $PostgreSQL::Test::Utils::timeout_default;
+	my ($ids, $waits);
+	$node->psql('postgres', "SELECT snowflake_next($count)",
+		stdout => \$ids, on_error_die => 1, timeout => $seconds, timed_out => \$waits);
+	die "no id can be drawn within $seconds seconds\n" if $waits;
+	return map { $_ + 0 } split /\n/, $ids;
 }
 
 # Ids, drawn from a server that can issue some soon, for its clock has not passed its floor yet.

@@ -20,7 +20,7 @@ our @EXPORT = qw(
   start_client ask_to_stop stop_clients wait_for_clients
   ids_of errors_of seconds_of count_duplicates count_disorder runs_by_time block_has machine_of
   fake_clock set_clock with_fake_clock start_with_fake_clock
-  wait_until worker_pids log_lines log_position
+  wait_until pid_of_postmaster children_of worker_pids log_lines log_position
 );
 
 my $scratch;
@@ -69,17 +69,32 @@ sub wait_event_name
 sub worker_pids
 {
 	my ($node) = @_;
-	my ($postmaster) = split /\n/, slurp_file($node->data_dir . '/postmaster.pid');
-	my @pids;
+	return children_of(pid_of_postmaster($node), qr/^postgres: (?:.*: )?snowflake[\s\0]*$/);
+}
+
+# The postmaster of a running server.
+sub pid_of_postmaster
+{
+	my ($node) = @_;
+	my ($pid) = slurp_file($node->data_dir . '/postmaster.pid') =~ /^(\d+)/;
+	return $pid;
+}
+
+# The processes that have this parent, of any title or of one that matches.
+sub children_of
+{
+	my ($parent, $title) = @_;
+	my @children;
 	foreach my $file (glob '/proc/[0-9]*/stat')
 	{
-		open(my $stat, '<', $file) or next;    # the process may be gone
-		my ($pid, $parent) = (<$stat> // '') =~ /^(\d+) \(.*\) \w (\d+)/ or next;
-		next if $parent != $postmaster;
-		open(my $title, '<', "/proc/$pid/cmdline") or next;
-		push @pids, $pid if (<$title> // '') =~ /^postgres: (?:.*: )?snowflake[\s\0]*$/;
+		# The name, before the parent, may be anything. The process may be gone by now.
+		my ($pid, $its_parent) = (eval { slurp_file($file) } // '') =~ /^(\d+) \(.*\) \w (\d+)/s
+		  or next;
+		next if $its_parent != $parent;
+		my $its_title = eval { slurp_file("/proc/$pid/cmdline") } // next;
+		push @children, $pid if $its_title =~ ($title // qr/^/);
 	}
-	return @pids;
+	return @children;
 }
 
 # Sets the machine id (or block, or '') by a reload, and waits until the server has switched to it.

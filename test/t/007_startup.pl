@@ -123,6 +123,24 @@ set_case('shared_preload_libraries' => 'snowflake', 'snowflake.machine_id' => '3
 	  or diag($err);
 }
 
+# No room for the worker: the server runs, and a call says what is missing.
+set_case(
+	'shared_preload_libraries' => 'snowflake',
+	'snowflake.machine_id' => '3',
+	'snowflake.grant_timeout' => '100ms',
+	'max_worker_processes' => '0');
+$node->start;
+foreach my $call ('SELECT snowflake_next()', 'SELECT snowflake_advance(1 << 22)')
+{
+	my $error = is_refused($node, $call, '55000', qr/in time/, "no worker: $call");
+	like($error->{detail}, qr/The snowflake background worker does not run\.$/, 'the detail says so');
+	like($error->{hint}, qr/^It needs one of max_worker_processes \(0\)/, 'the hint names the setting');
+}
+is($node->safe_psql('postgres', 'SELECT snowflake_machine(snowflake_make(now(), 5, 6))'),
+	'5', 'no worker: decoding works');
+$node->stop;
+set_case('shared_preload_libraries' => 'snowflake', 'snowflake.machine_id' => '3');
+
 # Single-user mode.
 {
 	my ($out, $err) = ('', '');
