@@ -202,13 +202,13 @@ private:
             if (is_replaced() || (word & closed_bit))
                 return wait(Reason::changing, {}, now + 1, now);
             const std::int64_t ms = static_cast<std::int64_t>(word >> width_);
+            if (ms - now > max_lead_ms)
+                return wait(Reason::tick, {}, ms, now);
             if ((ms > now ? ms : now) >= ceiling_ms_) {
                 ceiling_ms_ = slot_->ceiling_ms.load(std::memory_order_acquire);
                 if ((ms > now ? ms : now) >= ceiling_ms_)
                     return refuse_at_ceiling(now);
             }
-            if (ms - now > max_lead_ms)
-                return wait(Reason::tick, {}, ms, now);
             if (ms >= now)
                 break;
             shared_->moves_begun.fetch_add(1, std::memory_order_acq_rel);

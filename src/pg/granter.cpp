@@ -422,12 +422,6 @@ long extend_if_due(bool wanted)
     const long half_ms = static_cast<long>(reserve_ahead_ms() / 2);
     if ((wanted || ms_left() <= half_ms) && !extend())
         return retry_ms;
-    // A floor further ahead than the reserve: the calls that wait for it are served when it is not.
-    const int64 too_early = word_ms() - now_ms() - reserve_ahead_ms();
-    if (wanted && too_early >= 0 && too_early <= clock_tolerance_ms) {
-        shared()->extension_wanted.store(true, std::memory_order_release);
-        return too_early + 1;
-    }
     // The next time half of it is used, unless it is ahead as far as it may be and yet used up.
     const int64 due_in = ms_left() - half_ms;
     return due_in > 0 ? static_cast<long>(Min(due_in, half_ms)) : half_ms;

@@ -3,6 +3,7 @@
 use strict;
 use warnings;
 use Faults;
+use PostgreSQL::Test::Utils;
 use Snowflake;
 use Test::More;
 
@@ -74,6 +75,21 @@ is(scalar @runs, 1, 'it was one run of the server');
 is($disorder, 0, 'each client received its ids in ascending order');
 is(count_disorder(@own), 0, 'and so did this test');
 is_deeply([ errors_of_drawers(@drawers) ], [], 'no call failed');
+
+# The clock goes back, and then there is a new worker: it starts where the old one ended, not where the
+# clock is. (The clock is ahead at first, for the postmaster's signal handlers see the real one and would
+# restart the worker late.)
+{
+	configure($node, 'snowflake.grant_timeout' => '5s', 'snowflake.machine_id' => 7);
+	start_with_fake_clock($node, 10);
+	my $before = next_id($node);
+	my $log = log_position($node);
+	set_clock(7.2);
+	kill('TERM', pid_of_worker($node));
+	wait_until('there is another grant', sub { log_lines($node, qr/machine id is now 7/, $log) });
+	cmp_ok(next_id($node), '>', $before, 'a new worker starts where the old one ended');
+	$node->stop;
+}
 
 sub pid_of_worker_other_than
 {

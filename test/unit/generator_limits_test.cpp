@@ -373,6 +373,19 @@ TEST(Ceiling, AtTheFloorIsAGrantOfNoTime)
 
 // The grant's floor ------------------------------------------------------------------------------
 
+// The granter extends a ceiling that is near the clock; until then it would be asked in vain.
+TEST(Ceiling, AtAFloorFarAheadIsAskedForOnlyWhenTheClockIsNear)
+{
+    Server server;
+    server.grant(5, Server::start_ms + 500, Server::start_ms + 500);
+    Caller caller = server.caller();
+    expect_wait(ask(caller), Reason::tick, Server::start_ms + 500);
+    server.now += 300;
+    expect_wait(caller.resume(), Reason::tick, Server::start_ms + 500);
+    server.now += 200 - Caller::max_lead_ms;
+    expect_refused(caller.resume(), Reason::ceiling, Server::start_ms + 500, server.now);
+}
+
 TEST(Floor, IsWaitedForAndNoIdLiesBelowIt)
 {
     Server server;
