@@ -76,12 +76,19 @@ void set_error(const char *text)
 
 TimestampTz newest_replayed() { return shared()->replayed_until.load(std::memory_order_acquire); }
 
+// Takes over what was replayed of another server's WAL. Not of this server's own, after a crash:
+// its marks are better, for they are per machine id.
+void note_replay(StateHeader &header)
+{
+    if (shared()->started_as_replica && RecoveryInProgress())
+        header.replayed_us = Max(header.replayed_us, newest_replayed());
+}
+
 // Writes the state. The log hears of a failure when it is a new one, and of its end.
 bool save()
 {
     LWLockAcquire(shared()->state_lock, LW_EXCLUSIVE);
-    if (RecoveryInProgress())
-        state->header.replayed_us = Max(state->header.replayed_us, newest_replayed());
+    note_replay(state->header);
     const StoreProblem problem = write_state(state);
     LWLockRelease(shared()->state_lock);
     const GranterError before = granter_error();
@@ -288,10 +295,10 @@ void confirm_advance()
         ConditionVariableBroadcast(&shared()->granter_acted);
 }
 
-// While recovery goes on: keeps the newest time that was replayed in the state.
+// While recovery goes on: keeps the newest time that a replica has replayed in the state.
 long watch_recovery()
 {
-    if (newest_replayed() > state->header.replayed_us &&
+    if (shared()->started_as_replica && newest_replayed() > state->header.replayed_us &&
         monotonic_ms() - replayed_written_at >= standby_poll_ms) {
         stamp(state->header);
         replayed_written_at = monotonic_ms();
@@ -527,7 +534,7 @@ void record_replay()
     LWLockAcquire(shared()->state_lock, LW_EXCLUSIVE);
     if (!read_state(found))
         stamp(found->header);
-    found->header.replayed_us = Max(found->header.replayed_us, newest_replayed());
+    note_replay(found->header);
     const StoreProblem problem = write_state(found);
     LWLockRelease(shared()->state_lock);
     pfree(found);
@@ -576,7 +583,7 @@ long granter_step()
 void granter_stop()
 {
     if (RecoveryInProgress()) {
-        if (newest_replayed() > state->header.replayed_us)
+        if (shared()->started_as_replica)
             (void) save();
         return;
     }

@@ -155,6 +155,23 @@ wait_until('the machine id has changed again',
 	sub { $node->safe_psql('postgres', 'SELECT machine_id FROM pg_stat_snowflake') eq '8' });
 flows_at_once($id, 'the other machine id again');
 
+# The same when the server crashes while the clock is ahead, and has much to replay of what was committed
+# then: it is the server's own, and only the mark of the machine id that was in use counts.
+configure($node, 'snowflake.machine_id' => 9);
+$node->stop;
+start_with_fake_clock($node, 2 * $year);
+$node->safe_psql('postgres', 'CREATE TABLE early AS SELECT snowflake_next()');
+$node->safe_psql('postgres',
+	q{CREATE TABLE late AS SELECT repeat('x', 100) FROM generate_series(1, 1000000)});
+kill_postmaster($node);
+configure($node, 'snowflake.machine_id' => 8);
+start_with_fake_clock($node, 0);
+flows_at_once($own[-1], 'another machine id after a crash under a wrong clock');
+$node->stop;
+start_with_fake_clock($node, 0);
+flows_at_once($own[-1], 'another machine id after a crash under a wrong clock, and a restart');
+$id = $own[-1];
+
 # When the clock gets there, so do the ids of the first one.
 configure($node, 'snowflake.machine_id' => 7);
 $node->stop;
