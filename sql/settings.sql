@@ -7,7 +7,8 @@ FROM pg_settings WHERE name LIKE 'snowflake.%' ORDER BY name COLLATE "C";
 -- Whichever way a session, a role, a database or a function tries it: an error.
 SELECT name, attempt, e.code, e.message
 FROM (VALUES ('snowflake.machine_id', '5'), ('snowflake.epoch', 'discord'),
-             ('snowflake.machine_bits', '12'), ('snowflake.clock_tolerance', '5s'))
+             ('snowflake.machine_bits', '12'), ('snowflake.clock_tolerance', '5s'),
+             ('snowflake.sequence_spread', '16'))
          AS settings(name, value),
      (VALUES (1, 'SET', 'SET %1$s = %2$L'),
              (2, 'SET LOCAL', 'SET LOCAL %1$s = %2$L'),

@@ -10,6 +10,7 @@
 // A Generator belongs to one thread of one process; what is shared is SharedState.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 
@@ -21,14 +22,30 @@
 
 namespace snowflake {
 
+// The sequence that a millisecond starts with if it does not follow a full one: 0 without a spread,
+// else a value below it that varies from millisecond to millisecond. At low rates nearly all ids
+// are the first of their millisecond, and id % n would pile up if all of them had sequence 0. The
+// value is the high half of a Fibonacci hash (Knuth, The Art of Computer Programming 3, 6.4),
+// scaled.
+constexpr std::uint64_t spread_of(std::int64_t ms, int spread) noexcept
+{
+    const std::uint64_t hash = static_cast<std::uint64_t>(ms) * 0x9E3779B97F4A7C15U >> 32;
+    return hash * static_cast<std::uint64_t>(spread) >> 32;
+}
+
+inline constexpr int no_spread = 0;
+
 template <class Clock> class Generator {
 public:
     // Must be called once before anything else. `tolerance_ms` is how far the clock may have gone
-    // back to be waited for; it is read when it is needed, and may change between calls.
-    constexpr void attach(SharedState &shared, Layout layout, Clock clock,
-                          const int &tolerance_ms) noexcept
+    // back to be waited for; `spread` is below which sequence a millisecond starts (spread_of), at
+    // most layout.max_sequence() + 1. Both are read when they are needed, and may change between
+    // calls.
+    constexpr void attach(SharedState &shared, Layout layout, Clock clock, const int &tolerance_ms,
+                          const int &spread = no_spread) noexcept
     {
         tolerance_ms_ = &tolerance_ms;
+        spread_ = &spread;
         shared_ = &shared;
         layout_ = layout;
         clock_ = clock;
@@ -194,7 +211,9 @@ private:
     // Brings the word up to the clock, if the grant lets it.
     Answer move_word(std::int64_t now) noexcept
     {
-        const std::uint64_t to = first_ticket_of(now, width_, machine_field_);
+        const std::uint64_t first = first_ticket_of(now, width_, machine_field_);
+        const std::uint64_t to =
+            std::max(first, (first & ~std::uint64_t{1}) + spread_of(now, *spread_));
         std::uint64_t word = slot_->word.load(std::memory_order_acquire);
         for (;;) {
             // A word of another grant may have another width; it must not be measured with this
@@ -221,9 +240,9 @@ private:
                 break;
         }
         seen_ms_ = now;
-        seen_ticket_ = to;
-        seen_id_ = now << timestamp_shift | machine_field_ | (to & 1);
-        seen_span_ = (std::uint64_t{1} << width_) - 1 - (to & 1);
+        seen_ticket_ = first;
+        seen_id_ = now << timestamp_shift | machine_field_ | (first & 1);
+        seen_span_ = (std::uint64_t{1} << width_) - 1 - (first & 1);
         return {Verdict::issued, Reason::none, {}, now, now};
     }
 
@@ -346,6 +365,7 @@ private:
     std::int32_t width_ = 0;
     Layout layout_{};
     const int *tolerance_ms_ = nullptr;
+    const int *spread_ = nullptr;
     Batch held_{};
     std::uint32_t wanted_ = 1; // what begin() was asked for when it last left the common path
 };

@@ -9,6 +9,7 @@ namespace snowflake {
 
 int clock_tolerance_ms;
 int grant_timeout_ms;
+int sequence_spread;
 
 namespace {
 
@@ -90,12 +91,24 @@ bool check_reserve_ahead(int *value, void **, GucSource)
     return false;
 }
 
+bool check_sequence_spread(int *value, void **, GucSource)
+{
+    const int largest = layout().max_sequence() + 1;
+    if (*value <= largest)
+        return true;
+    GUC_check_errdetail("%d is more than a machine id has ids per millisecond, %d.", *value,
+                        largest);
+    GUC_check_errhint("Set it to a number from 0 to %d (snowflake.machine_bits is %d).", largest,
+                      layout().machine_bits);
+    return false;
+}
+
 struct Setting {
     const char *name;
     void (*define)(const char *name);
 };
 
-// machine_bits comes before machine_id, whose check needs it.
+// machine_bits comes first: the checks of others need it.
 constexpr Setting settings[] = {
     {"snowflake.machine_bits",
      [](const char *name) {
@@ -134,6 +147,15 @@ constexpr Setting settings[] = {
                                  "waits. -1: 2 seconds.",
                                  &reserve_ahead_value, -1, -1, 3'600'000, PGC_SIGHUP, GUC_UNIT_MS,
                                  check_reserve_ahead, nullptr, nullptr);
+     }},
+    {"snowflake.sequence_spread",
+     [](const char *name) {
+         DefineCustomIntVariable(
+             name, "Below which sequence a millisecond starts that does not follow a full one.",
+             "0: at sequence 0. With a spread, the ids of a quiet server do not all have the same "
+             "remainders.",
+             &sequence_spread, 0, 0, 1 << (timestamp_shift - min_machine_bits), PGC_SIGHUP, 0,
+             check_sequence_spread, nullptr, nullptr);
      }},
     {"snowflake.grant_timeout",
      [](const char *name) {

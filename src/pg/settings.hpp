@@ -22,6 +22,9 @@ int64 epoch_unix_ms(); // the epoch, in milliseconds since 1970-01-01 00:00 UTC
 // snowflake.clock_tolerance, as of this process's last reload.
 extern int clock_tolerance_ms;
 
+// snowflake.sequence_spread, as of this process's last reload: see spread_of().
+extern int sequence_spread;
+
 // snowflake.reserve_ahead, as of this process's last reload: how far the ceiling runs ahead.
 int64 reserve_ahead_ms();
 

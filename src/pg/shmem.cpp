@@ -60,7 +60,7 @@ void start_up()
     }
     LWLockRelease(AddinShmemInitLock);
     process_generator.attach(memory->generator, layout(), SystemClock{epoch_unix_ms()},
-                             clock_tolerance_ms);
+                             clock_tolerance_ms, sequence_spread);
 }
 
 } // namespace

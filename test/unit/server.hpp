@@ -65,7 +65,7 @@ public:
     Caller caller()
     {
         Caller caller;
-        caller.attach(state, layout, ManualClock{&now}, tolerance_ms);
+        caller.attach(state, layout, ManualClock{&now}, tolerance_ms, spread);
         return caller;
     }
 
@@ -115,6 +115,7 @@ public:
     Layout layout;
     std::atomic<std::int64_t> now{start_ms};
     int tolerance_ms = 1000;
+    int spread = no_spread;
 
     static constexpr std::int64_t start_ms = 1'000'000;
 };
