@@ -64,6 +64,92 @@ CREATE FUNCTION snowflake_range(times tstzrange) RETURNS int8range
 COMMENT ON FUNCTION snowflake_range(tstzrange) IS
     'the snowflake ids of a range of time, whose bounds are rounded down to the millisecond';
 
+-- The type snowflake: a bigint that JSON functions write as a string, which keeps its low bits in
+-- JavaScript. It has no operator and no aggregate of its own. A value becomes a bigint wherever that helps,
+-- at no cost, and brings along all that bigint can do: operators, indexes, joins, partitions. An untyped
+-- parameter that is compared with one is a bigint, too.
+
+CREATE TYPE snowflake;
+
+CREATE FUNCTION snowflake_in(cstring) RETURNS snowflake
+    AS 'MODULE_PATHNAME', 'snowflake_in'
+    LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1;
+COMMENT ON FUNCTION snowflake_in(cstring) IS 'I/O';
+
+CREATE FUNCTION snowflake_out(snowflake) RETURNS cstring
+    AS 'int8out'
+    LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE COST 1;
+COMMENT ON FUNCTION snowflake_out(snowflake) IS 'I/O';
+
+CREATE FUNCTION snowflake_recv(internal) RETURNS snowflake
+    AS 'MODULE_PATHNAME', 'snowflake_recv'
+    LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1;
+COMMENT ON FUNCTION snowflake_recv(internal) IS 'I/O';
+
+CREATE FUNCTION snowflake_send(snowflake) RETURNS bytea
+    AS 'int8send'
+    LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE COST 1;
+COMMENT ON FUNCTION snowflake_send(snowflake) IS 'I/O';
+
+-- Category N, that of numbers: COALESCE, CASE, UNION and the like mix it with integers.
+CREATE TYPE snowflake (
+    INPUT = snowflake_in,
+    OUTPUT = snowflake_out,
+    RECEIVE = snowflake_recv,
+    SEND = snowflake_send,
+    LIKE = pg_catalog.int8,
+    CATEGORY = 'N'
+);
+COMMENT ON TYPE snowflake IS 'snowflake id: a bigint that is a string in JSON';
+
+CREATE FUNCTION snowflake(id integer) RETURNS snowflake
+    AS 'int48'
+    LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE COST 1;
+COMMENT ON FUNCTION snowflake(integer) IS 'convert integer to snowflake';
+
+CREATE FUNCTION snowflake(id smallint) RETURNS snowflake
+    AS 'int28'
+    LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE COST 1;
+COMMENT ON FUNCTION snowflake(smallint) IS 'convert smallint to snowflake';
+
+CREATE FUNCTION snowflake(id numeric) RETURNS snowflake
+    AS 'numeric_int8'
+    LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE COST 1;
+COMMENT ON FUNCTION snowflake(numeric) IS 'convert numeric to snowflake';
+
+-- That integers become a snowflake implicitly makes nothing ambiguous, for nothing that has another
+-- meaning takes one. A cast keeps the number, without a look at its sign: "id IN (-1)" and COALESCE(id, -1)
+-- are no errors, and a column of bigints changes its type in place.
+CREATE CAST (snowflake AS bigint) WITHOUT FUNCTION AS IMPLICIT;
+COMMENT ON CAST (snowflake AS bigint) IS 'the same bits';
+CREATE CAST (bigint AS snowflake) WITHOUT FUNCTION AS IMPLICIT;
+COMMENT ON CAST (bigint AS snowflake) IS 'the same bits';
+CREATE CAST (integer AS snowflake) WITH FUNCTION snowflake(integer) AS IMPLICIT;
+COMMENT ON CAST (integer AS snowflake) IS 'for literals';
+CREATE CAST (smallint AS snowflake) WITH FUNCTION snowflake(smallint) AS IMPLICIT;
+COMMENT ON CAST (smallint AS snowflake) IS 'for drivers that send a number in the smallest type that holds it';
+
+-- Not implicit: with two types to become, a snowflake that is compared with an untyped literal would
+-- not know which.
+CREATE CAST (snowflake AS numeric) WITH FUNCTION pg_catalog.numeric(bigint) AS ASSIGNMENT;
+COMMENT ON CAST (snowflake AS numeric) IS 'the same number';
+CREATE CAST (numeric AS snowflake) WITH FUNCTION snowflake(numeric) AS ASSIGNMENT;
+COMMENT ON CAST (numeric AS snowflake) IS 'for drivers that send large numbers as numeric';
+
+-- The short text form of ids, for URLs. It takes and returns bigint, as all functions do.
+
+CREATE FUNCTION snowflake_encode(id bigint) RETURNS text
+    AS 'MODULE_PATHNAME', 'snowflake_encode'
+    LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1;
+COMMENT ON FUNCTION snowflake_encode(bigint) IS
+    'the short form of a snowflake id: 13 digits of Crockford''s base 32, which sort as the ids do';
+
+CREATE FUNCTION snowflake_decode(short text) RETURNS bigint
+    AS 'MODULE_PATHNAME', 'snowflake_decode'
+    LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1;
+COMMENT ON FUNCTION snowflake_decode(text) IS
+    'the snowflake id of a short form';
+
 CREATE FUNCTION pg_stat_get_snowflake(
         OUT status text,
         OUT machine_id text,

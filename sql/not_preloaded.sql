@@ -19,6 +19,18 @@ SELECT code, message FROM error_of('SELECT snowflake_timestamp(-1)');
 SELECT snowflake_timestamp(NULL), snowflake_floor(NULL), snowflake_range(NULL);
 SELECT count(*) FROM snowflake_next(NULL);
 
+-- The type and the short form need no preloaded library: they go by the number alone.
+SELECT '4097'::snowflake, 4097::snowflake, to_json(4097::snowflake), snowflake_send('4097'),
+       snowflake_encode(4097), snowflake_decode('0000000000401');
+SELECT code, message FROM error_of($$SELECT '-1'::snowflake$$);
+CREATE TABLE keys (id snowflake PRIMARY KEY DEFAULT snowflake_next());
+COPY keys FROM stdin;
+4097
+4098
+\.
+SELECT id FROM keys WHERE id > 4097;
+DROP TABLE keys;
+
 -- What a dump contains can be restored, but for what has to be computed.
 CREATE TABLE event (
     id bigint PRIMARY KEY DEFAULT snowflake_next(),

@@ -11,6 +11,13 @@
 #define PGDLLEXPORT __attribute__((visibility("default")))
 #endif
 
+// Leaves an input function with an error: a soft one, from 16 on, where its caller wants that.
+#if PG_VERSION_NUM >= 160000
+#define SNOWFLAKE_INPUT_ERROR(fcinfo, ...) ereturn((fcinfo)->context, Datum{0}, __VA_ARGS__)
+#else
+#define SNOWFLAKE_INPUT_ERROR(fcinfo, ...) ereport(ERROR, __VA_ARGS__)
+#endif
+
 namespace snowflake {
 
 // The module's name and version show in pg_get_loaded_modules() from 18 on.

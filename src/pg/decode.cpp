@@ -58,10 +58,14 @@ TimeBound time_bound(const RangeBound &bound)
 void require_id(int64 id)
 {
     if (unlikely(id < 0))
-        ereport(ERROR, errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-                errmsg("snowflake id must not be negative"),
-                errdetail("%lld is not a snowflake id.", static_cast<long long>(id)),
-                errhint("A snowflake id is a bigint from 0 to 9223372036854775807."));
+        ereport(ERROR, errnegative(psprintf("%lld", static_cast<long long>(id))));
+}
+
+int errnegative(const char *text)
+{
+    return errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE), errmsg("snowflake id must not be negative"),
+           errdetail("%s is not a snowflake id.", text),
+           errhint("A snowflake id is a bigint from 0 to 9223372036854775807.");
 }
 
 } // namespace snowflake
