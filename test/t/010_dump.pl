@@ -21,11 +21,18 @@ $node->safe_psql('postgres', q{
 	CREATE FUNCTION key() RETURNS bigint BEGIN ATOMIC SELECT snowflake_next(); END;
 	CREATE TABLE events (LIKE t INCLUDING DEFAULTS) PARTITION BY RANGE (id);
 	CREATE TABLE events_1 PARTITION OF events
-		FOR VALUES FROM (0) TO (9223372036854775807)});
+		FOR VALUES FROM (0) TO (9223372036854775807);
+	CREATE TABLE typed (
+		id snowflake PRIMARY KEY DEFAULT snowflake_next(),
+		ids snowflake[],
+		parent bigint REFERENCES t) PARTITION BY RANGE (id);
+	CREATE TABLE typed_1 PARTITION OF typed FOR VALUES FROM (0) TO (9223372036854775807)});
 $node->safe_psql('postgres', q{
 	INSERT INTO t (payload) SELECT 'row ' || g FROM generate_series(1, 1000) g;
-	INSERT INTO events (payload) SELECT 'row ' || g FROM generate_series(1, 1000) g});
-my $contents = q{SELECT md5(string_agg(t::text, ',' ORDER BY id)) FROM t};
+	INSERT INTO events (payload) SELECT 'row ' || g FROM generate_series(1, 1000) g;
+	INSERT INTO typed (ids, parent) SELECT ARRAY[id, id + 1], id FROM t});
+my $contents = q{SELECT md5(string_agg(t::text || typed::text, ',' ORDER BY t.id))
+	FROM t JOIN typed ON t.id = parent};
 my $md5 = $node->safe_psql('postgres', $contents);
 
 my $tempdir = PostgreSQL::Test::Utils::tempdir('dump');
