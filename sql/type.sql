@@ -81,7 +81,8 @@ SELECT code, message FROM error_of('SELECT snowflake_timestamp((-1)::snowflake)'
 
 -- With what it meets, it stays a snowflake; where bigint comes first it becomes one.
 SELECT pg_typeof(COALESCE(id, 0)) AS coalesce, pg_typeof(COALESCE(id, '0')) AS literal,
-       pg_typeof(COALESCE(id, 0::bigint)) AS bigint, pg_typeof(CASE WHEN true THEN 0 ELSE id END) AS case,
+       pg_typeof(COALESCE(id, 0::smallint)) AS smallint, pg_typeof(COALESCE(id, 0::bigint)) AS bigint,
+       pg_typeof(CASE WHEN true THEN 0 ELSE id END) AS case,
        pg_typeof(CASE WHEN true THEN id END) AS alone, pg_typeof(GREATEST(id, 0)) AS greatest,
        pg_typeof(NULLIF(id, 0)) AS nullif, pg_typeof(ARRAY[id, 0]) AS array,
        pg_typeof(id + 1) AS plus, pg_typeof(array_agg(id)) AS array_agg,

@@ -107,6 +107,7 @@ SELECT plan_of('SELECT DISTINCT id FROM other');
 SELECT count(*) FROM (SELECT id FROM other GROUP BY id HAVING count(*) = 1) g;
 SELECT count(*) FROM (SELECT DISTINCT id FROM (SELECT id FROM event UNION ALL SELECT event_id FROM other) u) d;
 SELECT count(*) FROM (SELECT id FROM event INTERSECT SELECT event_id FROM other) i;
+SELECT count(*) FROM event WHERE id IN (SELECT event_id FROM other) AND id <> ALL (SELECT id FROM other);
 SELECT count(*) FROM (SELECT event_id FROM other EXCEPT SELECT id FROM event) e;
 SELECT id, lag(id) OVER w, pg_typeof(lag(id) OVER w), rank() OVER w, max(id) OVER w, first_value(id) OVER w,
        count(*) OVER (ORDER BY id RANGE BETWEEN CURRENT ROW AND 1000000 FOLLOWING) AS in_range
