@@ -31,8 +31,10 @@ append_to_file("$directory/pgbouncer.ini", <<INI);
 [databases]
 postgres = host=$host port=$server_port user=$user
 
+; doc:begin pgbouncer ini
 [pgbouncer]
 pool_mode = transaction
+; doc:end
 default_pool_size = $pool_size
 listen_port = $port
 unix_socket_dir = $directory
@@ -89,7 +91,13 @@ foreach my $protocol (qw(simple extended))
 # The one setting that a session may change is set for a transaction.
 is( $node->safe_psql(
 		'postgres',
-		q{BEGIN; SET LOCAL snowflake.grant_timeout = '7s'; SHOW snowflake.grant_timeout; COMMIT;
+		q{
+			-- doc:begin pgbouncer-setting sql
+			BEGIN;
+			SET LOCAL snowflake.grant_timeout = '7s';
+			-- doc:end
+			SHOW snowflake.grant_timeout;
+			COMMIT;
 			SHOW snowflake.grant_timeout},
 		connstr => "host=$directory port=$port dbname=postgres"),
 	"7s\n5s", 'SET LOCAL snowflake.grant_timeout ends with its transaction');

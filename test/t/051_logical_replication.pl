@@ -24,11 +24,24 @@ my @servers = qw(west east);
 my @ways = ('row filter');
 push @ways, 'origin' if $node{west}->safe_psql('postgres', 'SHOW server_version_num') >= 160000;
 
+# With the default of 10 machine bits: those of the machine id begin at bit 12.
+my %rows_made_here = (
+	west => q{
+		-- doc:begin replication-west sql
+		CREATE PUBLICATION mine FOR TABLE event WHERE ((id >> 12) & 1023 = 1);
+		-- doc:end
+	},
+	east => q{
+		-- doc:begin replication-east sql
+		CREATE PUBLICATION mine FOR TABLE event WHERE ((id >> 12) & 1023 = 2);
+		-- doc:end
+	});
+
 sub publish
 {
 	my ($name, $way) = @_;
-	my $filter = $way eq 'row filter' ? "WHERE ((id >> 12) & 1023 = $machine{$name})" : '';
-	$node{$name}->safe_psql('postgres', "CREATE PUBLICATION mine FOR TABLE event $filter");
+	$node{$name}->safe_psql('postgres',
+		$way eq 'origin' ? 'CREATE PUBLICATION mine FOR TABLE event' : $rows_made_here{$name});
 	return;
 }
 

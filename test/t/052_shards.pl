@@ -95,8 +95,21 @@ like($sent->{event_one}, qr/id >= '?$floor/, 'by tenant: for its ids from the bo
 like($_, qr/ WHERE .*snowflake_machine\(id\)/, 'by tenant: functions of ids are computed there')
   for values %{ sent(plan_of('SELECT * FROM event WHERE snowflake_machine(id) = 2')) };
 
+# A prepared statement's generic plan sends the parameter.
+$sent = sent($coordinator->safe_psql('postgres', q{
+	SET plan_cache_mode = force_generic_plan;
+	PREPARE since (timestamptz) AS SELECT * FROM event WHERE id >= snowflake_floor($1);
+	EXPLAIN (VERBOSE, COSTS OFF) EXECUTE since (now())}));
+is(scalar keys %$sent, 2, 'a parameter: both shards are asked');
+like($_, qr/ WHERE \(\(id >= public\.snowflake_floor\(\$1/, 'a parameter: for ids from the bound on')
+  for values %$sent;
+
 # postgres_fdw sends no expression that has now() in it, but does send the value of a sub-select.
-$sent = sent(plan_of(q{SELECT * FROM event WHERE id >= (SELECT snowflake_floor(now() - interval '1 hour'))}));
+$sent = sent(plan_of(q{
+	-- doc:begin shards-now sql
+	SELECT * FROM event WHERE id >= (SELECT snowflake_floor(now() - interval '1 hour'));
+	-- doc:end
+}));
 is(scalar keys %$sent, 2, 'now() in a sub-select: both shards are asked');
 like($_, qr/ WHERE \(\(id >= \$1/, 'now() in a sub-select: for ids from the bound on') for values %$sent;
 
