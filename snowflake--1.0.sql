@@ -150,6 +150,51 @@ CREATE FUNCTION snowflake_decode(short text) RETURNS bigint
 COMMENT ON FUNCTION snowflake_decode(text) IS
     'the snowflake id of a short form';
 
+-- Queries by time: the planner turns snowflake_within() into comparisons with the first and the last
+-- id. Where a bound is NULL there is none, so the functions of two times are not strict.
+
+CREATE FUNCTION snowflake_first(times tstzrange) RETURNS bigint
+    AS 'MODULE_PATHNAME', 'snowflake_first'
+    LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1;
+COMMENT ON FUNCTION snowflake_first(tstzrange) IS
+    'the smallest snowflake id whose timestamp is in a range of time; 0 if there is none';
+
+CREATE FUNCTION snowflake_first("from" timestamptz, "to" timestamptz) RETURNS bigint
+    AS 'MODULE_PATHNAME', 'snowflake_first_from_to'
+    LANGUAGE C IMMUTABLE PARALLEL SAFE COST 1;
+COMMENT ON FUNCTION snowflake_first(timestamptz, timestamptz) IS
+    'the smallest snowflake id whose timestamp is from a time on and before another; 0 if there is none';
+
+CREATE FUNCTION snowflake_last(times tstzrange) RETURNS bigint
+    AS 'MODULE_PATHNAME', 'snowflake_last'
+    LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1;
+COMMENT ON FUNCTION snowflake_last(tstzrange) IS
+    'the largest snowflake id whose timestamp is in a range of time; -1 if there is none';
+
+CREATE FUNCTION snowflake_last("from" timestamptz, "to" timestamptz) RETURNS bigint
+    AS 'MODULE_PATHNAME', 'snowflake_last_from_to'
+    LANGUAGE C IMMUTABLE PARALLEL SAFE COST 1;
+COMMENT ON FUNCTION snowflake_last(timestamptz, timestamptz) IS
+    'the largest snowflake id whose timestamp is from a time on and before another; -1 if there is none';
+
+CREATE FUNCTION snowflake_within_support(internal) RETURNS internal
+    AS 'MODULE_PATHNAME', 'snowflake_within_support'
+    LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1;
+COMMENT ON FUNCTION snowflake_within_support(internal) IS
+    'planner support for snowflake_within';
+
+CREATE FUNCTION snowflake_within(id bigint, times tstzrange) RETURNS boolean
+    AS 'MODULE_PATHNAME', 'snowflake_within'
+    LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1 SUPPORT snowflake_within_support;
+COMMENT ON FUNCTION snowflake_within(bigint, tstzrange) IS
+    'whether the timestamp of a snowflake id is in a range of time';
+
+CREATE FUNCTION snowflake_within(id bigint, "from" timestamptz, "to" timestamptz) RETURNS boolean
+    AS 'MODULE_PATHNAME', 'snowflake_within_from_to'
+    LANGUAGE C IMMUTABLE PARALLEL SAFE COST 1 SUPPORT snowflake_within_support;
+COMMENT ON FUNCTION snowflake_within(bigint, timestamptz, timestamptz) IS
+    'whether the timestamp of a snowflake id is from a time on and before another; NULL is no bound';
+
 CREATE FUNCTION pg_stat_get_snowflake(
         OUT status text,
         OUT machine_id text,

@@ -41,13 +41,11 @@ SELECT * FROM events WHERE id > :last ORDER BY id LIMIT 3;
 
 \echo '--- One hour, two hours ago: the primary key is the index on time'
 SELECT count(*), min(snowflake_timestamp(id)), max(snowflake_timestamp(id)) FROM events
-WHERE id >= snowflake_floor(now() - interval '2 hours')
-  AND id < snowflake_floor(now() - interval '1 hour');
+WHERE snowflake_within(id, now() - interval '2 hours', now() - interval '1 hour');
 
 EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF)
 SELECT count(*) FROM events
-WHERE id >= snowflake_floor(now() - interval '2 hours')
-  AND id < snowflake_floor(now() - interval '1 hour');
+WHERE snowflake_within(id, now() - interval '2 hours', now() - interval '1 hour');
 
 \echo '--- A million ids, and what the generator says of itself'
 SELECT count(DISTINCT id) FROM snowflake_next(1000000) AS id;

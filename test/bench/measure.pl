@@ -8,6 +8,7 @@ use lib "$FindBin::Bin/perl";
 use Bench::Report qw(bar decimal percent table thousands);
 use Bench::Rounds qw(interleave median_of ratio spread);
 use Bench::Server;
+use Bench::Within qw(conditions fill_by_time plan_and_run);
 
 use constant {
     ids => 4_000_000,
@@ -15,6 +16,8 @@ use constant {
     few_ids => 2_000_000,   # where they come slowly
     most_ids_per_second => 4_096_000, # of one machine id
     rows => 1_000_000,
+    many_rows => 10_000_000,
+    short_queries => 300, # a round
     idle_seconds => 60,
 };
 
@@ -26,6 +29,7 @@ my @benchmarks = (
     ['block', \&block],
     ['insert', \&insert],
     ['cpu', \&cpu],
+    ['within', \&within],
     ['idle', \&idle],
 );
 
@@ -266,6 +270,81 @@ sub cpu_rows
             decimal(median_of($_, 'cpu')), spread($_, 'cpu'), @{$compared{$_}}
         ]
     } $spin, $next;
+}
+
+sub within
+{
+    my $server = start_server('snowflake.machine_id' => 1);
+    fill_by_time($server, many_rows);
+    printf "## Queries by time: %s rows\n\n", thousands(many_rows);
+    within_month($server);
+    print "### 365 daily partitions\n\n";
+    printf "Medians of %d short queries a round, in turns, in one session: what EXPLAIN (ANALYZE,\n"
+        . "TIMING OFF) says of planning and execution, in microseconds, and for information the whole\n"
+        . "statement, with the parsing of its literals.\n\n", short_queries;
+    within_partitions($server, 'a day', '2025-06-15 00:00+00', '2025-06-16 00:00+00');
+    within_partitions($server, 'an hour', '2025-06-15 12:00+00', '2025-06-15 13:00+00');
+    $server->stop;
+    return;
+}
+
+# A long query of the one table: what the comparisons cost.
+sub within_month
+{
+    my ($server) = @_;
+    my @contestants;
+    for (conditions($server, '2025-06-01 00:00+00', '2025-07-01 00:00+00')) {
+        my ($name, $condition) = @$_;
+        my $query = "SELECT count(value) FROM event WHERE $condition";
+        my $rows = many_rows * 30 / 365;
+        my $run = sub { $server->race(1, $query, $query, sprintf '%.0f', $rows) };
+        push @contestants, {name => $name, run => $run};
+    }
+    my $more_rounds = 3 * $rounds; # these are short
+    interleave('within, one table', $more_rounds, @contestants);
+    print "### One table\n\n";
+    printf "`count(value)` of a month; %d rounds.\n\n", $more_rounds;
+    table(['', 'seconds', 'min – max', 'ratio', 'of each round', 'bar', ''],
+        map { [$_->{name}, decimal(median_of($_, 'seconds')), compared($_, $contestants[0], 'seconds')] }
+            @contestants);
+    return;
+}
+
+sub within_partitions
+{
+    my ($server, $span, $from, $to) = @_;
+    my @contestants = map {
+        {name => $_->[0], query => "SELECT count(value) FROM event_by_day WHERE $_->[1]"}
+    } conditions($server, $from, $to);
+    for my $round (0 .. $rounds) {
+        print STDERR "within, $span: ", $round == 0 ? 'warming up' : "round $round of $rounds", "\n";
+        my @medians = plan_and_run($server, short_queries, map { $_->{query} } @contestants);
+        next if $round == 0;
+        for my $contestant (@contestants) {
+            my $numbers = shift @medians;
+            push @{$contestant->{samples}{$_}}, $numbers->{$_} for keys %$numbers;
+        }
+    }
+    my @numbers = qw(planning execution whole both);
+    table(["`count(value)` of $span", @numbers[0 .. 2], 'planning and execution', 'min – max', 'ratio',
+            'of each round', 'bar', ''],
+        map {
+            my $contestant = $_;
+            [
+                $_->{name}, (map { sprintf '%.0f', median_of($contestant, $_) } @numbers),
+                compared($_, $contestants[0], 'both')
+            ]
+        } @contestants);
+    return;
+}
+
+# The last fields of a row of a query by time: its ratio to the one with literals, and the bar.
+sub compared
+{
+    my ($this, $literals, $number) = @_;
+    my ($ratio, $per_round) = ratio($this, $literals, $number);
+    return (spread($this, $number), decimal($ratio), decimal($per_round),
+        $this == $literals ? ('', '') : bar($ratio <= 1.05, '≤ 1.05'));
 }
 
 # With PostgreSQL's own settings, for this is about a server as it is.
