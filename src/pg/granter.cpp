@@ -36,7 +36,8 @@ State *backup; // of the state, during a claim
 bool recovery_is_over;
 bool floor_is_new; // the state's floor_ms, since it was last written
 long poll_ms;
-int64 order_after_ms;      // no id of this run of the server lies at or above it
+int64 order_after_ms;      // no id that this server has issued last lies at or above it
+int64 granted_reserve_ms;  // reserve_ahead of the current grant
 int64 last_newest_ms;      // newest_ms of the current grant at the last look,
 int64 last_use_at_ms;      //   and when it last changed, in monotonic_ms()
 int64 last_failure_at_ms;  // of a write, in monotonic_ms(); 0 if the last one succeeded
@@ -167,8 +168,8 @@ int64 ceiling_for(int64 from_ms)
 }
 
 // The floor of a grant of these machine ids: above all that was ever issued under them, and above
-// all that this run of the server has issued, so that ids stay in order; unless that is of a clock
-// that ran ahead: then a fresh machine id is the way to go on at once.
+// what this server has issued last, so that ids stay in order; unless that is of a clock that ran
+// ahead: then a fresh machine id is the way to go on at once.
 int64 floor_for(MachineBlock machines, int64 after_ms)
 {
     int64 floor_ms = Max(state->mark_of(machines), state->header.floor_ms);
@@ -207,6 +208,7 @@ void publish(const MachineIds &wanted, int64 floor_ms, int64 ceiling_ms)
             {wanted.machines, floor_ms, ceiling_ms, reserve_ahead_ms() + switch_slack_ms});
     else
         publish_none(shared()->generator, layout());
+    granted_reserve_ms = reserve_ahead_ms();
     last_newest_ms = 0;
     last_use_at_ms = monotonic_ms(); // it was asked for, and will be used
     shared()->status.store(wanted.configured ? GrantStatus::granted : GrantStatus::none,
@@ -317,7 +319,9 @@ void leave_recovery()
     if (!shared()->started_as_replica)
         return;
     const TimestampTz replayed = Max(newest_replayed(), state->header.replayed_us);
-    const int64 floor_ms = Min(ms_of(replayed) + 1 + reserve_ahead_ms(), end_of_time_ms);
+    // Between an id and the end of its transaction that clock may have gone back.
+    const int64 margin_ms = Max(reserve_ahead_ms(), int64{clock_tolerance_ms});
+    const int64 floor_ms = Min(ms_of(replayed) + 1 + margin_ms, end_of_time_ms);
     state->header.floor_ms = Max(state->header.floor_ms, floor_ms);
     state->header.replayed_us = 0; // what it said, the floor says from now on
     floor_is_new = true;
@@ -443,7 +447,10 @@ long act(bool wanted)
                            : shared()->status.load(std::memory_order_relaxed) == GrantStatus::none;
     take_advance();
     const bool overtaken = floor_is_new && setting.configured && state->header.floor_ms > word_ms();
-    if (!follows || overtaken) {
+    // A ceiling that is further ahead than the setting allows now: a crash would have to wait for
+    // it.
+    const bool too_far = setting.configured && reserve_ahead_ms() < granted_reserve_ms;
+    if (!follows || overtaken || too_far) {
         if (!claim(setting))
             return retry_ms;
     } else if (floor_is_new && !save()) {
@@ -541,6 +548,31 @@ void record_replay()
     warn_of(problem);
 }
 
+namespace {
+
+// Reads the state. If it cannot be read the worker ends; what calls and the view say is why.
+bool read_state_at_start()
+{
+    const MemoryContext context = CurrentMemoryContext;
+    volatile bool found = false;
+    PG_TRY();
+    {
+        found = read_state(state);
+    }
+    PG_CATCH();
+    {
+        MemoryContextSwitchTo(context);
+        ErrorData *error = CopyErrorData();
+        set_error(error->message);
+        FreeErrorData(error);
+        PG_RE_THROW();
+    }
+    PG_END_TRY();
+    return found;
+}
+
+} // namespace
+
 void granter_start()
 {
     if (state == nullptr) {
@@ -549,8 +581,10 @@ void granter_start()
         backup = allocate_state();
         MemoryContextSwitchTo(old);
     }
-    if (!read_state(state))
+    if (!read_state_at_start())
         stamp(state->header);
+    GrantRecord *last = state->last_grant();
+    order_after_ms = last != nullptr ? last->ceiling_ms : 0;
     // A granter of this server that ended without a crash, by a signal, has left its grant closed,
     // or open: its true end is still to be seen in shared memory.
     if (current_machines().first >= 0) {
@@ -558,8 +592,7 @@ void granter_start()
         publish_none(shared()->generator, layout());
         shared()->status.store(GrantStatus::pending, std::memory_order_release);
     } else {
-        end_record(state->last_grant(),
-                   state->last_grant() != nullptr ? state->last_grant()->ceiling_ms : 0);
+        end_record(last, order_after_ms);
     }
 }
 

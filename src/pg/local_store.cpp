@@ -40,7 +40,15 @@ const char *explain(StateError error)
     return "";
 }
 
-[[noreturn]] void refuse(const char *message, const char *detail)
+[[noreturn]] void refuse_unreadable(const StoreProblem &failed)
+{
+    ereport(ERROR, errcode(ERRCODE_IO_ERROR), errmsg("%s", failed.text),
+            errdetail("The file holds the time up to which ids have been issued."),
+            errhint("Let the user that runs the server read and write it. Do not remove it."));
+    pg_unreachable();
+}
+
+[[noreturn]] void refuse_damaged(const char *message, const char *detail)
 {
     ereport(
         ERROR, errcode(ERRCODE_DATA_CORRUPTED), errmsg("%s", message), errdetail("%s", detail),
@@ -153,21 +161,22 @@ bool read_state(State *state)
     if (file < 0) {
         const bool is_missing = errno == ENOENT;
         const StoreProblem failed = problem("open file", state_file);
-        refuse(failed.text, is_missing ? "The directory is there, but not the file in it."
-                                       : "The file cannot be read.");
+        if (is_missing)
+            refuse_damaged(failed.text, "The directory is there, but not the file in it.");
+        refuse_unreadable(failed);
     }
     unsigned char *bytes = static_cast<unsigned char *>(palloc(max_state_size + 1));
     const ssize_t size = read_all(file, bytes, max_state_size + 1);
     const StoreProblem failed = size < 0 ? problem("read file", state_file) : StoreProblem{};
     close(file);
     if (failed.happened())
-        refuse(failed.text, "The file cannot be read.");
+        refuse_unreadable(failed);
     const StateError error = decode_state(bytes, static_cast<Size>(size), *state);
     pfree(bytes);
     if (error != StateError::none) {
         char message[128];
         snprintf(message, sizeof(message), "file \"%s\" is damaged", state_file);
-        refuse(message, explain(error));
+        refuse_damaged(message, explain(error));
     }
     return true;
 }

@@ -20,8 +20,9 @@ const char *status_of(const Stats &seen)
     const GrantStatus status = shared()->status.load(std::memory_order_acquire);
     if (status == GrantStatus::none)
         return "no machine id";
+    const bool failed = granter_error().text[0] != '\0';
     if (status == GrantStatus::pending)
-        return "starting";
+        return failed ? "not recorded" : "starting";
     if (now < 0)
         return "clock before epoch";
     if (now >= end_of_time_ms)
@@ -29,9 +30,11 @@ const char *status_of(const Stats &seen)
     if (seen.newest_ms - now > clock_tolerance_ms ||
         seen.floor_ms - now > clock_tolerance_ms + seen.floor_slack_ms)
         return "clock went back";
-    if (granter_error().text[0] != '\0')
+    const bool unanswered =
+        now >= seen.ceiling_ms && shared()->extension_wanted.load(std::memory_order_acquire);
+    if (failed || unanswered)
         return "not recorded";
-    return "issuing";
+    return Max(seen.newest_ms, seen.floor_ms) > now ? "waiting for the clock" : "issuing";
 }
 
 Datum milliseconds(int64 ms)

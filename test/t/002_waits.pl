@@ -180,6 +180,8 @@ start_with_fake_clock($node, 0);
 	end_sessions_at_random('clock', $timed, $others);
 	wait_until_stuck('clock', $sessions - 3 * $of_each);
 	is($node->safe_psql('postgres', $stat), $before, 'clock: no id is issued');
+	is($node->safe_psql('postgres', 'SELECT status FROM pg_stat_snowflake'),
+		'waiting for the clock', 'clock: status');
 	is( $node->safe_psql('postgres', q{SELECT largest_clock_step BETWEEN '550 s' AND '600 s' FROM pg_stat_snowflake}),
 		't', 'clock: the step is counted');
 

@@ -103,7 +103,7 @@ my $error = is_refused(
 	$node,
 	'SELECT snowflake_next()',
 	'55000',
-	qr/^cannot generate a snowflake id: the clock has gone back by (\d+) ms$/,
+	qr/^cannot generate a snowflake id: the clock is behind by (\d+) ms$/,
 	'after an immediate stop it holds');
 
 # For all machine ids, for ids were carried over from another generator.
@@ -111,7 +111,7 @@ configure($node, 'snowflake.machine_id' => 8);
 $node->reload;
 wait_until('the machine id has changed',
 	sub { $node->safe_psql('postgres', 'SELECT machine_id FROM pg_stat_snowflake') eq '8' });
-$error = is_refused($node, 'SELECT snowflake_next()', '55000', qr/gone back by/,
+$error = is_refused($node, 'SELECT snowflake_next()', '55000', qr/is behind by/,
 	'and for other machine ids');
 unlike($error->{hint} // '', qr/machine_id/, 'so the hint does not name them as the way out');
 
@@ -131,7 +131,7 @@ advance($target);
 kill_postmaster($node);
 configure($node, 'snowflake.machine_id' => 9);
 start_with_fake_clock($node, 61);
-is_refused($node, 'SELECT snowflake_next()', '55000', qr/gone back by/,
+is_refused($node, 'SELECT snowflake_next()', '55000', qr/is behind by/,
 	'an advance without a machine id, and a crash: it holds for the next machine id');
 set_clock(92);
 push @own, next_id($node);

@@ -65,7 +65,7 @@ sub works_on
 	$node->safe_psql('postgres', "SELECT snowflake_advance($from)");
 	is_behind($node, "$what: after snowflake_advance() a call is refused");
 	is_refused($node, q{INSERT INTO event (payload) VALUES ('a')},
-		'55000', qr/the clock has gone back/, "$what: so is a default");
+		'55000', qr/the clock is behind/, "$what: so is a default");
 	$node->stop;
 	start_at($node, 0);
 	is_behind($node, "$what: and after a restart");
