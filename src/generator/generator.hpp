@@ -136,11 +136,12 @@ public:
     }
 
 private:
-    // begin(1), for a caller that has taken its ticket.
+    // begin(1), for a caller that has taken its ticket while the clock read seen_ms_. (It may read
+    // more by now; but only up to there is it known that the grant reaches.)
     [[gnu::noinline]] Answer begin_with(std::uint64_t ticket) noexcept
     {
         Answer answer;
-        if (!examine(ticket, 1, clock_.now_ms(), answer))
+        if (!examine(ticket, 1, seen_ms_, answer))
             return begin(1);
         if (answer.verdict == Verdict::wait)
             shared_->tick_waits.fetch_add(1, std::memory_order_relaxed);

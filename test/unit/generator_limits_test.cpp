@@ -360,6 +360,34 @@ TEST(Ceiling, TakesNoTicketsWhileItRefuses)
     EXPECT_EQ(server.word(), word);
 }
 
+// A clock that goes on right after a call has found it in the millisecond that it knows.
+struct HastyClock {
+    std::atomic<std::int64_t> *ms;
+    const bool *is_hasty;
+
+    std::int64_t now_ms() const noexcept { return ms->load(); }
+    bool reads(std::int64_t this_ms) const noexcept
+    {
+        const bool reads = ms->load() == this_ms;
+        if (reads && *is_hasty)
+            ms->fetch_add(1);
+        return reads;
+    }
+};
+
+TEST(Ceiling, HoldsForATicketWhoseMillisecondBeginsDuringTheCall)
+{
+    Server server;
+    server.grant(5, 0, Server::start_ms + 1);
+    bool is_hasty = false;
+    Generator<HastyClock> caller;
+    caller.attach(server.state, server.layout, {&server.now, &is_hasty}, server.tolerance_ms);
+    for (std::int32_t sequence = 0; sequence <= server.layout.max_sequence(); sequence++)
+        ASSERT_EQ(issue(caller), server.id(Server::start_ms, 5, sequence));
+    is_hasty = true;
+    expect_refused(ask(caller), Reason::ceiling, Server::start_ms + 1, Server::start_ms);
+}
+
 TEST(Ceiling, AtTheFloorIsAGrantOfNoTime)
 {
     Server server;
