@@ -229,6 +229,12 @@ COMMENT ON FUNCTION snowflake_advance(bigint) IS
     'makes this server never generate an id at or below this one, whatever its clock says';
 REVOKE EXECUTE ON FUNCTION snowflake_advance(bigint) FROM PUBLIC;
 
+CREATE FUNCTION snowflake_horizon() RETURNS bigint
+    AS 'MODULE_PATHNAME', 'snowflake_horizon'
+    LANGUAGE C STABLE STRICT PARALLEL RESTRICTED COST 100;
+COMMENT ON FUNCTION snowflake_horizon() IS
+    'an id below which no row can appear any more, for readers that shall miss none';
+
 CREATE FUNCTION snowflake_get_grants(
         OUT machine_id text,
         OUT source text,

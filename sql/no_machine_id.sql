@@ -16,6 +16,7 @@ FROM pg_stat_snowflake;
 \x on
 SELECT * FROM error_of('SELECT snowflake_next()');
 SELECT * FROM error_of('SELECT * FROM snowflake_next(10)');
+SELECT * FROM error_of('SELECT snowflake_horizon()');
 CREATE TABLE event (id bigint PRIMARY KEY DEFAULT snowflake_next(), payload text);
 SELECT * FROM error_of('INSERT INTO event (payload) VALUES (1)');
 \x off

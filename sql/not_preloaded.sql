@@ -6,7 +6,7 @@ LOAD '$libdir/snowflake';
 
 \x on
 SELECT call, e.*
-FROM unnest('{snowflake_next(),snowflake_next(0),snowflake_timestamp(0),snowflake_machine(0),
+FROM unnest('{snowflake_next(),snowflake_next(0),snowflake_horizon(),snowflake_timestamp(0),snowflake_machine(0),
               snowflake_sequence(0),snowflake_parts(0),"snowflake_make(now(), 0, 0)",
               snowflake_floor(now()),snowflake_ceil(now()),"snowflake_range(''[,]'')",
               "snowflake_first(''(,)'')","snowflake_last(now(), now())","snowflake_within(0, ''(,)'')",

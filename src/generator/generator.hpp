@@ -17,6 +17,7 @@
 #include "src/generator/answer.hpp"
 #include "src/generator/clock.hpp"
 #include "src/generator/grant.hpp"
+#include "src/generator/horizon.hpp"
 #include "src/generator/shared_state.hpp"
 #include "src/id/layout.hpp"
 
@@ -49,6 +50,17 @@ public:
         shared_ = &shared;
         layout_ = layout;
         clock_ = clock;
+    }
+
+    // From now on each transaction lowers this bound before it takes its first ticket
+    // (horizon.hpp).
+    constexpr void bind(Bound &bound) noexcept { bound_ = &bound; }
+
+    // The transaction is over: the next call belongs to another one.
+    constexpr void end_transaction() noexcept
+    {
+        seen_ms_ = unseen; // so that it comes by where the bound is lowered
+        bounded_version_ = UINT64_MAX;
     }
 
     // The common case of begin(1), and nothing else: the next id, if the clock still reads the
@@ -237,14 +249,28 @@ private:
             if (moved)
                 shared_->skipped.fetch_add(to - word, std::memory_order_release);
             shared_->moves_ended.fetch_add(1, std::memory_order_release);
-            if (moved)
+            if (moved) {
+                word = to;
                 break;
+            }
         }
+        lower_bound_to(word);
         seen_ms_ = now;
         seen_ticket_ = first;
         seen_id_ = now << timestamp_shift | machine_field_ | (first & 1);
         seen_span_ = (std::uint64_t{1} << width_) - 1 - (first & 1);
         return {Verdict::issued, Reason::none, {}, now, now};
+    }
+
+    // Before the first ticket of a transaction, and of each grant that it meets: its tickets will
+    // not be below this one, which the word has reached. (Ids of a later grant may be lower, if the
+    // clock was set right in between.)
+    void lower_bound_to(std::uint64_t ticket) noexcept
+    {
+        if (bounded_version_ == version_ || bound_ == nullptr)
+            return;
+        lower(*bound_, lowest_id_from(ticket, width_, machine_field_));
+        bounded_version_ = version_;
     }
 
     // Compares a reading with the newest one of any caller, which only grows. An answer of "issued"
@@ -367,6 +393,8 @@ private:
     Layout layout_{};
     const int *tolerance_ms_ = nullptr;
     const int *spread_ = nullptr;
+    Bound *bound_ = nullptr;                     // of the transaction that this caller draws for
+    std::uint64_t bounded_version_ = UINT64_MAX; // the grant under which it was lowered last
     Batch held_{};
     std::uint32_t wanted_ = 1; // what begin() was asked for when it last left the common path
 };

@@ -36,7 +36,6 @@ State *backup; // of the state, during a claim
 bool recovery_is_over;
 bool floor_is_new; // the state's floor_ms, since it was last written
 long poll_ms;
-int64 order_after_ms;      // no id that this server has issued last lies at or above it
 int64 granted_reserve_ms;  // reserve_ahead of the current grant
 int64 last_newest_ms;      // newest_ms of the current grant at the last look,
 int64 last_use_at_ms;      //   and when it last changed, in monotonic_ms()
@@ -168,7 +167,7 @@ int64 ceiling_for(int64 from_ms)
 }
 
 // The floor of a grant of these machine ids: above all that was ever issued under them, and above
-// what this server has issued last, so that ids stay in order; unless that is of a clock that ran
+// all that this server has issued, so that ids stay in order; unless that is of a clock that ran
 // ahead: then a fresh machine id is the way to go on at once.
 int64 floor_for(MachineBlock machines, int64 after_ms)
 {
@@ -184,9 +183,24 @@ void close_current()
     const MachineBlock machines = current_machines();
     if (machines.first < 0)
         return;
-    order_after_ms = close_grant(shared()->generator, layout());
-    state->set_mark(machines, order_after_ms);
-    end_record(state->last_grant(), order_after_ms);
+    const int64 end_ms = close_grant(shared()->generator, layout());
+    shared()->order_after_ms = end_ms;
+    state->set_mark(machines, end_ms);
+    end_record(state->last_grant(), end_ms);
+}
+
+// Where ids of an earlier run of the server end, whatever machine ids they have: at the newest mark
+// that is not of a clock that ran ahead. After a crash a mark lies ahead of what was issued; that
+// itself is within the tolerance of the clock, if that did not go back further.
+int64 end_of_earlier_run()
+{
+    const int64 now = now_ms();
+    const int64 latest = now + clock_tolerance_ms;
+    int64 end_ms = 0;
+    for (const int64 mark : state->marks)
+        if (mark <= latest + reserve_ahead_ms() + switch_slack_ms)
+            end_ms = Max(end_ms, mark);
+    return Max(Min(end_ms, latest), 0);
 }
 
 void log_switch(const MachineIds &wanted, MachineBlock before)
@@ -231,7 +245,7 @@ bool claim(const MachineIds &wanted)
     close_current();
     if (wanted.configured) {
         stamp(state->header);
-        floor_ms = floor_for(wanted.machines, order_after_ms);
+        floor_ms = floor_for(wanted.machines, shared()->order_after_ms);
         ceiling_ms = ceiling_for(floor_ms);
         state->set_mark(wanted.machines, ceiling_ms);
         if (wanted.machines == before)
@@ -246,12 +260,12 @@ bool claim(const MachineIds &wanted)
     if (has_news && !save()) {
         memcpy(state, backup, sizeof(State));
         if (before.first >= 0)
-            publish({true, before}, order_after_ms, old_ceiling_ms);
+            publish({true, before}, shared()->order_after_ms, old_ceiling_ms);
         return false;
     }
     publish(wanted, floor_ms, ceiling_ms);
     if (before.first >= 0)
-        state->set_mark(before, order_after_ms);
+        state->set_mark(before, shared()->order_after_ms);
     if (wanted.configured)
         state->set_mark(wanted.machines, ceiling_ms);
     log_switch(wanted, before);
@@ -583,8 +597,8 @@ void granter_start()
     }
     if (!read_state_at_start())
         stamp(state->header);
-    GrantRecord *last = state->last_grant();
-    order_after_ms = last != nullptr ? last->ceiling_ms : 0;
+    if (shared()->order_after_ms == 0)
+        shared()->order_after_ms = end_of_earlier_run();
     // A granter of this server that ended without a crash, by a signal, has left its grant closed,
     // or open: its true end is still to be seen in shared memory.
     if (current_machines().first >= 0) {
@@ -592,7 +606,8 @@ void granter_start()
         publish_none(shared()->generator, layout());
         shared()->status.store(GrantStatus::pending, std::memory_order_release);
     } else {
-        end_record(last, order_after_ms);
+        GrantRecord *last = state->last_grant();
+        end_record(last, last != nullptr ? last->ceiling_ms : 0);
     }
 }
 

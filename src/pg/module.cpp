@@ -1,6 +1,7 @@
 // The library's entry point, as a table of contents.
 #include "src/border/postgres.hpp"
 
+#include "src/pg/horizon.hpp"
 #include "src/pg/replay.hpp"
 #include "src/pg/settings.hpp"
 #include "src/pg/shmem.hpp"
@@ -20,5 +21,6 @@ PGDLLEXPORT void _PG_init(void)
     snowflake::request_shared_memory();
     snowflake::register_worker();
     snowflake::watch_replay();
+    snowflake::watch_transactions();
 }
 }

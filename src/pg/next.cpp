@@ -3,6 +3,7 @@
 
 #include "src/generator/generator.hpp"
 #include "src/pg/granter.hpp"
+#include "src/pg/horizon.hpp"
 #include "src/pg/settings.hpp"
 #include "src/pg/shmem.hpp"
 #include "src/pg/time.hpp"
@@ -128,16 +129,17 @@ pg_noinline void warn_of_the_end(int64 ms)
     pg_unreachable();
 }
 
-// True once require_primary() has passed in this process: a server does not become a standby again
+// True once make_ready() has passed in this process: a server does not become a standby again
 // while it runs.
 bool may_generate = false;
 
-void require_primary()
+void make_ready()
 {
     if (likely(may_generate))
         return;
     require_preload();
     PreventCommandDuringRecovery("snowflake_next()");
+    bind_generator();
     may_generate = true;
 }
 
@@ -220,7 +222,7 @@ PG_FUNCTION_INFO_V1(snowflake_next_series);
 PGDLLEXPORT Datum snowflake_next(PG_FUNCTION_ARGS)
 {
     (void) fcinfo;
-    snowflake::require_primary();
+    snowflake::make_ready();
     int64_t id;
     snowflake::Answer answer;
     if (likely(snowflake::process_generator.next(id, answer)))
@@ -238,7 +240,7 @@ PGDLLEXPORT Datum snowflake_next_series(PG_FUNCTION_ARGS)
     FuncCallContext *context;
 
     if (SRF_IS_FIRSTCALL()) {
-        snowflake::require_primary();
+        snowflake::make_ready();
         const int32 count = PG_GETARG_INT32(0);
         if (count < 0)
             ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),

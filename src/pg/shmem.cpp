@@ -5,6 +5,7 @@
 #include "src/pg/shmem.hpp"
 
 #include "src/pg/granter.hpp"
+#include "src/pg/horizon.hpp"
 #include "src/pg/settings.hpp"
 
 namespace snowflake {
@@ -26,6 +27,7 @@ void request()
         previous_request_hook();
     RequestAddinShmemSpace(sizeof(Shared));
     RequestNamedLWLockTranche(lock_name, 1);
+    request_horizon_memory();
 }
 
 // Whether recovery is about to replay what another server wrote: a standby, a restore from an
@@ -58,6 +60,7 @@ void start_up()
         memory->started_as_replica = starts_as_replica();
         check_state_at_start(*memory);
     }
+    set_up_horizon_memory();
     LWLockRelease(AddinShmemInitLock);
     process_generator.attach(memory->generator, layout(), SystemClock{epoch_unix_ms()},
                              clock_tolerance_ms, sequence_spread);

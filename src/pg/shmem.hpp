@@ -28,6 +28,10 @@ struct Shared {
     bool started_as_replica; // recovery replays, or has replayed, what another server wrote
     LWLock *state_lock;      // held by whoever writes the state file
 
+    // The granter's own, here to outlive its process: no id that this server has issued lies at or
+    // above this millisecond, but of machine ids whose clock ran ahead. 0: not known yet.
+    int64 order_after_ms;
+
     // Written by the startup process: the newest end of a transaction that recovery has replayed.
     std::atomic<TimestampTz> replayed_until;
 
