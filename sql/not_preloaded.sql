@@ -11,7 +11,7 @@ FROM unnest('{snowflake_next(),snowflake_next(0),snowflake_horizon(),snowflake_t
               snowflake_floor(now()),snowflake_ceil(now()),"snowflake_range(''[,]'')",
               "snowflake_first(''(,)'')","snowflake_last(now(), now())","snowflake_within(0, ''(,)'')",
               "snowflake_within(0, now(), now())",
-              pg_stat_get_snowflake()}'::text[]) AS call,
+              snowflake_backfill(now()),pg_stat_get_snowflake()}'::text[]) AS call,
      error_of('SELECT ' || call) AS e;
 \x off
 SELECT code, message FROM error_of('SELECT * FROM pg_stat_snowflake');

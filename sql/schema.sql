@@ -26,6 +26,11 @@ SELECT count(*), count(DISTINCT id), bool_and(elsewhere.snowflake_machine(id) = 
 FROM public.event;
 SELECT pg_get_expr(adbin, adrelid) FROM pg_attrdef WHERE adrelid = 'public.event'::regclass;
 SELECT status, machine_id FROM elsewhere.pg_stat_snowflake;
+CREATE TABLE public.old (id bigserial);
+SELECT * FROM elsewhere.snowflake_adopt('public.old', 'id', drop_sequence => true);
+CREATE TABLE public.cut (id bigint) PARTITION BY RANGE (id);
+SELECT partition FROM elsewhere.snowflake_create_partitions('public.cut', '2027-01-01', '2027-01-02', '1 day');
+DROP TABLE public.old, public.cut;
 \set VERBOSITY terse
 SELECT ids.snowflake_next();
 \set VERBOSITY default

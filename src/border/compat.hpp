@@ -60,4 +60,14 @@ inline RangeType *make_range_of(TypeCacheEntry *type, RangeBound *lower, RangeBo
 #endif
 }
 
+// Puts a message that belongs to no transaction into the WAL. Returns where it ends.
+inline XLogRecPtr log_message(const char *prefix, const char *message, Size size)
+{
+#if PG_VERSION_NUM >= 170000
+    return LogLogicalMessage(prefix, message, size, false, false);
+#else
+    return LogLogicalMessage(prefix, message, size, false);
+#endif
+}
+
 } // namespace snowflake

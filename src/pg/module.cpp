@@ -1,6 +1,7 @@
 // The library's entry point, as a table of contents.
 #include "src/border/postgres.hpp"
 
+#include "src/pg/backfill_store.hpp"
 #include "src/pg/horizon.hpp"
 #include "src/pg/replay.hpp"
 #include "src/pg/settings.hpp"
@@ -22,5 +23,6 @@ PGDLLEXPORT void _PG_init(void)
     snowflake::register_worker();
     snowflake::watch_replay();
     snowflake::watch_transactions();
+    snowflake::watch_backfill_replay();
 }
 }

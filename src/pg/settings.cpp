@@ -22,6 +22,7 @@ constexpr int max_clock_tolerance_ms = 3'600'000;
 
 // Where PostgreSQL keeps the values.
 char *machine_id_value;
+char *backfill_machine_id_value;
 char *epoch_value;
 int machine_bits_value = default_machine_bits;
 int reserve_ahead_value = -1;
@@ -124,6 +125,13 @@ constexpr Setting settings[] = {
              "No other server may have it. Empty: ids are decoded but not generated.",
              &machine_id_value, "", PGC_SIGHUP, 0, check_machine_id, nullptr, nullptr);
      }},
+    {"snowflake.backfill_machine_id",
+     [](const char *name) {
+         DefineCustomStringVariable(
+             name, "Machine id, or aligned block of machine ids, of ids of times that are past.",
+             "No server may have it as machine id, now or ever. Empty: there are none.",
+             &backfill_machine_id_value, "", PGC_SIGHUP, 0, check_machine_id, nullptr, nullptr);
+     }},
     {"snowflake.epoch",
      [](const char *name) {
          DefineCustomStringVariable(
@@ -203,6 +211,11 @@ int64 reserve_ahead_ms()
 }
 
 MachineIds machine_ids_setting() { return parse_machine_ids(machine_id_value, layout()); }
+
+MachineIds backfill_machine_ids_setting()
+{
+    return parse_machine_ids(backfill_machine_id_value, layout());
+}
 
 void require_preload()
 {

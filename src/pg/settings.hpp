@@ -35,6 +35,9 @@ extern int grant_timeout_ms;
 // takes the machine ids from shared memory.
 MachineIds machine_ids_setting();
 
+// snowflake.backfill_machine_id as of this process's last reload.
+MachineIds backfill_machine_ids_setting();
+
 // Raises an error unless the library was preloaded.
 void require_preload();
 

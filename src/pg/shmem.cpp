@@ -26,7 +26,7 @@ void request()
     if (previous_request_hook != nullptr)
         previous_request_hook();
     RequestAddinShmemSpace(sizeof(Shared));
-    RequestNamedLWLockTranche(lock_name, 1);
+    RequestNamedLWLockTranche(lock_name, 2);
     request_horizon_memory();
 }
 
@@ -56,7 +56,8 @@ void start_up()
         new (place) Shared{};
         ConditionVariableInit(&memory->granter_acted);
         SpinLockInit(&memory->error_lock);
-        memory->state_lock = &GetNamedLWLockTranche(lock_name)->lock;
+        memory->state_lock = &GetNamedLWLockTranche(lock_name)[0].lock;
+        memory->backfill_lock = &GetNamedLWLockTranche(lock_name)[1].lock;
         memory->started_as_replica = starts_as_replica();
         check_state_at_start(*memory);
     }

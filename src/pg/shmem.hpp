@@ -27,6 +27,7 @@ struct Shared {
     // Set before any other process exists.
     bool started_as_replica; // recovery replays, or has replayed, what another server wrote
     LWLock *state_lock;      // held by whoever writes the state file
+    LWLock *backfill_lock;   // held by whoever reads or writes which shares of past ids are taken
 
     // The granter's own, here to outlive its process: no id that this server has issued lies at or
     // above this millisecond, but of machine ids whose clock ran ahead. 0: not known yet.
