@@ -157,7 +157,7 @@ sub is_behind
 {
 	my ($node, $what) = @_;
 	local $Test::Builder::Level = $Test::Builder::Level + 1;
-	my $message = qr/^cannot generate a snowflake id: the clock is behind by (\d+) ms$/;
+	my $message = qr/^cannot generate a snowflake id: the clock (?:is behind|has gone back) by (\d+) ms$/;
 	my ($stderr, $waits);
 	$node->psql(
 		'postgres', 'SELECT snowflake_next()',

@@ -86,9 +86,9 @@ check_ids('settings of the role in the database', user => 'r', database => 'd');
 check_ids('settings of a plain role', user => 'plain');
 is( $node->safe_psql('d', q{
 		SELECT name, setting FROM pg_settings WHERE name LIKE 'snowflake.%' ORDER BY name}),
-	"snowflake.clock_tolerance|1000\nsnowflake.epoch|2025-01-01 00:00:00+00\n"
+	"snowflake.backfill_machine_id|\nsnowflake.clock_tolerance|1000\nsnowflake.epoch|2025-01-01 00:00:00+00\n"
 	  . "snowflake.grant_timeout|5000\nsnowflake.machine_bits|10\nsnowflake.machine_id|7\n"
-	  . 'snowflake.reserve_ahead|-1',
+	  . "snowflake.reserve_ahead|-1\nsnowflake.sequence_spread|0",
 	'settings show what is in force');
 
 foreach my $setting (sort keys %tricks)

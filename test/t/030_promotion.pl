@@ -105,7 +105,7 @@ sub ids_when_clock_is_right
 	is(count_duplicates(@old), 0, "$what: the primary handed out no id twice");
 
 	my $missing = is_behind($node, "$what: a call is refused while the clock is behind");
-	cmp_ok($missing, '<=', 20_000 + $reserve + 1, "$what: by the difference of the clocks at most");
+	cmp_ok($missing, '<=', 20_000 + $tolerance + 1, "$what: by the difference of the clocks at most");
 	cmp_ok($missing, '>', $tolerance + $reserve, "$what: by more than is waited for");
 	is($node->safe_psql('postgres', 'SELECT status FROM pg_stat_snowflake'),
 		'clock went back', "$what: the view has the state");
