@@ -308,6 +308,23 @@ SELECT * FROM event WHERE moved.snowflake_within(id, '[2025-01-05 00:00+00,2025-
 SELECT count(*) FROM event WHERE moved.snowflake_within(id, '[2025-01-05 00:00+00,2025-01-05 01:00+00)');
 ROLLBACK;
 
+-- The right to call snowflake_within is what counts, as without the comparisons.
+BEGIN;
+CREATE ROLE regress_snowflake_reader;
+GRANT SELECT ON event TO regress_snowflake_reader;
+REVOKE EXECUTE ON FUNCTION snowflake_last(tstzrange) FROM PUBLIC;
+SET LOCAL ROLE regress_snowflake_reader;
+EXPLAIN (COSTS OFF)
+SELECT * FROM event WHERE snowflake_within(id, '[2025-01-05 00:00+00,2025-01-05 01:00+00)');
+SELECT count(*) > 0 AS found
+FROM event WHERE snowflake_within(id, '[2025-01-05 00:00+00,2025-01-05 01:00+00)');
+RESET ROLE;
+REVOKE EXECUTE ON FUNCTION snowflake_within(bigint, tstzrange) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION snowflake_last(tstzrange) TO PUBLIC;
+SET LOCAL ROLE regress_snowflake_reader;
+SELECT count(*) FROM event WHERE snowflake_within(id, '[2025-01-05 00:00+00,2025-01-05 01:00+00)');
+ROLLBACK;
+
 -- What a view with a security barrier hides is not shown to the comparisons, so they reach the index.
 CREATE VIEW visible WITH (security_barrier) AS SELECT * FROM event WHERE payload <> 'secret';
 EXPLAIN (COSTS OFF)

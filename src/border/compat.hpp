@@ -50,6 +50,16 @@ inline int decode_date_time(char **fields, int *types, int count, int *kind, str
 #endif
 }
 
+// Whether the current user may call a function.
+inline bool may_call(Oid function)
+{
+#if PG_VERSION_NUM >= 160000
+    return object_aclcheck(ProcedureRelationId, function, GetUserId(), ACL_EXECUTE) == ACLCHECK_OK;
+#else
+    return pg_proc_aclcheck(function, GetUserId(), ACL_EXECUTE) == ACLCHECK_OK;
+#endif
+}
+
 inline RangeType *make_range_of(TypeCacheEntry *type, RangeBound *lower, RangeBound *upper,
                                 bool empty)
 {

@@ -104,15 +104,18 @@ bool are_constant(List *arguments)
 }
 
 // The function of this name for these arguments that stands beside snowflake_within: in the same
-// schema, into which CREATE EXTENSION put both. InvalidOid if somebody has moved them apart.
+// schema, into which CREATE EXTENSION put both. InvalidOid if somebody has moved them apart, or if
+// it may not be called.
 Oid function_beside(Oid within, const char *name, List *arguments)
 {
     Oid types[FUNC_MAX_ARGS];
     for (int i = 0; i < list_length(arguments); i++)
         types[i] = exprType(static_cast<Node *>(list_nth(arguments, i)));
-    return GetSysCacheOid3(PROCNAMEARGSNSP, Anum_pg_proc_oid, CStringGetDatum(name),
-                           PointerGetDatum(buildoidvector(types, list_length(arguments))),
-                           ObjectIdGetDatum(get_func_namespace(within)));
+    const Oid function =
+        GetSysCacheOid3(PROCNAMEARGSNSP, Anum_pg_proc_oid, CStringGetDatum(name),
+                        PointerGetDatum(buildoidvector(types, list_length(arguments))),
+                        ObjectIdGetDatum(get_func_namespace(within)));
+    return OidIsValid(function) && may_call(function) ? function : InvalidOid;
 }
 
 // "id op function(arguments)", computed as far as it is constant.
@@ -137,9 +140,13 @@ bool is_open(Expr *comparison)
 }
 
 // The one or two comparisons that say the same as a call of snowflake_within; none if there are no
-// functions to say it with. (There always is a lower bound: a negative number is no id.)
+// functions to say it with, or the user may not call all of them: the right to call
+// snowflake_within is what counts, as it is where PostgreSQL inlines a function. (There always is a
+// lower bound: a negative number is no id.)
 List *comparisons(PlannerInfo *root, const FuncExpr *call)
 {
+    if (!may_call(call->funcid))
+        return NIL;
     auto *id = static_cast<Node *>(linitial(call->args));
     List *bounds = list_copy_tail(call->args, 1);
     const Oid first = function_beside(call->funcid, "snowflake_first", bounds);
