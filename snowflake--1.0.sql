@@ -521,7 +521,15 @@ BEGIN
                   HINT = 'A generated column has no default.';
     END IF;
 
-    -- From here on nobody writes, so what is checked stays true.
+    -- From here on nobody writes, so what is checked stays true: unless it is checked with a snapshot
+    -- that is older than the lock.
+    IF NOT dry_run AND current_setting('transaction_isolation') NOT LIKE 'read %' THEN
+        RAISE EXCEPTION 'cannot adopt a column in a transaction of isolation level %',
+                current_setting('transaction_isolation')
+            USING ERRCODE = 'invalid_transaction_state',
+                  DETAIL = 'It might not see the newest rows and foreign keys.',
+                  HINT = 'Use READ COMMITTED.';
+    END IF;
     IF NOT dry_run THEN
         EXECUTE format('LOCK TABLE %s IN ACCESS EXCLUSIVE MODE', table_name);
         SELECT * INTO attribute FROM pg_attribute

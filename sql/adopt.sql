@@ -216,6 +216,17 @@ SELECT count(*) FROM snowflake_adopt('rolled', 'id', drop_sequence => true);
 ROLLBACK;
 SELECT * FROM columns_of('rolled');
 
+-- Not with a snapshot that may be older than the lock.
+CREATE TABLE isolated (id serial);
+BEGIN ISOLATION LEVEL REPEATABLE READ;
+SELECT * FROM snowflake_adopt('isolated', 'id', dry_run => true);
+SELECT * FROM snowflake_adopt('isolated', 'id');
+ROLLBACK;
+BEGIN ISOLATION LEVEL SERIALIZABLE;
+SELECT * FROM snowflake_adopt('isolated', 'id');
+ROLLBACK;
+DROP TABLE isolated;
+
 SET client_min_messages = warning;
 DROP SCHEMA trap, "Other" CASCADE;
 DROP TABLE twice, small, sharer, other_sharer, always, by_default, person, login, membership, already, visit,
