@@ -194,8 +194,7 @@ void close_current()
 // itself is within the tolerance of the clock, if that did not go back further.
 int64 end_of_earlier_run()
 {
-    const int64 now = now_ms();
-    const int64 latest = now + clock_tolerance_ms;
+    const int64 latest = now_ms() + clock_tolerance_ms;
     int64 end_ms = 0;
     for (const int64 mark : state->marks)
         if (mark <= latest + reserve_ahead_ms() + switch_slack_ms)

@@ -153,8 +153,9 @@ bool needs_granter(const Answer &answer)
 
 // Waits for the granter, and answers what the generator says then: something that needs it no
 // longer or, after snowflake.grant_timeout, still the same.
-Answer await_granter(Answer answer)
+Answer await_granter()
 {
+    Answer answer;
     const int64 deadline_ms = monotonic_ms() + grant_timeout_ms;
     shared()->grant_waits.fetch_add(1, std::memory_order_relaxed);
     ConditionVariablePrepareToSleep(&shared()->granter_acted);
@@ -178,7 +179,7 @@ Batch settle(Answer answer)
 {
     while (answer.verdict != Verdict::issued) {
         if (needs_granter(answer)) {
-            answer = await_granter(answer);
+            answer = await_granter();
             if (needs_granter(answer))
                 refuse(answer);
         } else if (answer.verdict == Verdict::wait) {

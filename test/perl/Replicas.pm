@@ -151,13 +151,14 @@ sub is_new
 		"$what: no id comes again (" . @$new . ' after ' . @$old . ')');
 }
 
-# A call is refused because the server's clock has not passed what was issued elsewhere yet. Returns
-# how many milliseconds are missing.
+# A call is refused because the server's clock has not passed what was issued elsewhere yet or, if the
+# verb is "has gone back", what was issued here. Returns how many milliseconds are missing.
 sub is_behind
 {
-	my ($node, $what) = @_;
+	my ($node, $what, $verb) = @_;
+	$verb //= 'is behind';
 	local $Test::Builder::Level = $Test::Builder::Level + 1;
-	my $message = qr/^cannot generate a snowflake id: the clock (?:is behind|has gone back) by (\d+) ms$/;
+	my $message = qr/^cannot generate a snowflake id: the clock $verb by (\d+) ms$/;
 	my ($stderr, $waits);
 	$node->psql(
 		'postgres', 'SELECT snowflake_next()',

@@ -124,7 +124,7 @@ back_again(2 * $week, 'back after another week, and a crash');
 $primary->stop;
 load_library($primary, 1);
 start_at($primary, 0);
-is_behind($primary, 'the clock went back while the library was out: a call is refused');
+is_behind($primary, 'the clock went back while the library was out: a call is refused', 'has gone back');
 $primary->stop;
 start_at($primary, 2 * $week);
 
